@@ -1,0 +1,1 @@
+//! Verdicts against a float64 reference with derived bounds.

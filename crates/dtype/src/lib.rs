@@ -1,0 +1,1 @@
+//! Element types bit for bit, rounding, ULP distance, and host tensors.

@@ -1,0 +1,1 @@
+//! The reference executor: exact dtypes, float64, and value with bound.

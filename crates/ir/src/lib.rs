@@ -1,0 +1,1 @@
+//! The tile IR: one table of ops, builder, printer, parser, verifier.

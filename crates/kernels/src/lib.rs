@@ -1,0 +1,1 @@
+//! The kernel library: a file per family.

@@ -1,0 +1,1 @@
+//! Timing protocol, machine ceilings, peers.

@@ -1,0 +1,1 @@
+//! Compilers as child processes, loading and launching compiled kernels.

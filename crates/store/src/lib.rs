@@ -1,0 +1,1 @@
+//! Records of checks, benchmarks and tuning, in SQLite.

@@ -1,0 +1,1 @@
+//! The workbench of an accelerator kernel engineer.

@@ -1,0 +1,1 @@
+//! Search over configs within a budget, gated by check.
