@@ -1,1 +1,3 @@
 //! Tile IR to LLVM IR text for CPUs.
+
+pub mod features;
