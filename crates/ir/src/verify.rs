@@ -1,0 +1,328 @@
+//! The verifier: structure, types, and the rules that need the whole kernel.
+
+use tilewright_diag::{Diagnostic, Result};
+use tilewright_dtype::DType;
+
+use crate::ops::Form;
+use crate::program::{Block, Const, Kernel, Op, OpKind, Operand, Program, Role, Value};
+use crate::range::{Interval, Ranges};
+use crate::rules;
+use crate::types::TileType;
+
+/// Verifies every kernel, and that operands of one name agree between kernels.
+pub fn program(program: &Program) -> Result<()> {
+    if program.kernels.is_empty() {
+        return Err(Diagnostic::request("ir/empty-program", "a program without kernels"));
+    }
+    let mut seen: Vec<&Operand> = Vec::new();
+    for k in &program.kernels {
+        kernel(k)?;
+        for operand in &k.operands {
+            match seen.iter().find(|o| o.name == operand.name) {
+                Some(o) if (o.dtype, o.shape) != (operand.dtype, operand.shape) => {
+                    return Err(Diagnostic::request(
+                        "ir/operand-mismatch",
+                        format!(
+                            "`{}` is {}{} in kernel `{}` and {}{} before",
+                            operand.name, operand.dtype, operand.shape, k.name, o.dtype, o.shape
+                        ),
+                    )
+                    .rule("operands of one name in one program are one array"));
+                }
+                Some(o) if operand.is_output() && !o.is_output() => {
+                    return Err(Diagnostic::request(
+                        "ir/operand-role",
+                        format!("kernel `{}` writes `{}`, which the program was given", k.name, operand.name),
+                    )
+                    .rule("a program's inputs are not written"));
+                }
+                _ => seen.push(operand),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Verifies one kernel.
+pub fn kernel(kernel: &Kernel) -> Result<()> {
+    declarations(kernel)?;
+    let mut v = Verifier { kernel, defined: vec![false; kernel.values.len()] };
+    let expected = kernel.grid.len() + kernel.operands.iter().filter(|o| o.is_scalar()).count();
+    if kernel.body.args.len() != expected {
+        let message = format!("{} body arguments where {expected} belong", kernel.body.args.len());
+        return Err(v.fault("ir/body-arguments", message).rule("one per grid dimension and scalar operand"));
+    }
+    for &arg in &kernel.body.args {
+        v.define(arg, None)?;
+    }
+    v.block(&kernel.body)?;
+    if !kernel.body.yields.is_empty() {
+        return Err(v.fault("ir/yield", "a kernel's body yields nothing".to_string()));
+    }
+    Uses { kernel, ranges: Ranges::of(kernel) }.block(&kernel.body, 0)
+}
+
+fn declarations(kernel: &Kernel) -> Result<()> {
+    let fault = |code, message: String| Diagnostic::request(code, format!("{message} in kernel `{}`", kernel.name));
+    let names = kernel.operands.iter().map(|o| &o.name).chain(kernel.grid.iter().map(|g| &g.name));
+    let mut seen: Vec<&str> = Vec::new();
+    for name in std::iter::once(&kernel.name).chain(names.clone()) {
+        if !is_identifier(name) {
+            return Err(fault("ir/name", format!("`{name}` is no identifier"))
+                .rule("names are a letter or `_`, then letters, digits and `_`, and no op's name"));
+        }
+    }
+    for name in names {
+        if seen.contains(&name.as_str()) {
+            return Err(fault("ir/name", format!("`{name}` is declared twice")));
+        }
+        seen.push(name);
+    }
+    let cells = kernel.grid.iter().try_fold(1i64, |n, g| n.checked_mul(i64::try_from(g.extent).ok()?));
+    if kernel.grid.iter().any(|g| g.extent == 0 || g.extent > i32::MAX as usize) || cells.is_none() {
+        return Err(fault("ir/grid", "a grid extent of 0, or too large".to_string())
+            .rule("grid extents are at least 1, each below 2^31, their product below 2^63"));
+    }
+    if !kernel.operands.iter().any(Operand::is_output) {
+        return Err(fault("ir/no-output", "no output is declared".to_string()));
+    }
+    kernel.operands.iter().try_for_each(|o| operand(o, &fault))
+}
+
+fn operand(o: &Operand, fault: &dyn Fn(&'static str, String) -> Box<Diagnostic>) -> Result<()> {
+    if o.shape.dims().contains(&0) {
+        return Err(fault("ir/shape-mismatch", format!("`{}: {}{}` has a dimension of 0", o.name, o.dtype, o.shape))
+            .rule("array dimensions are at least 1"));
+    }
+    let bytes = o.shape.checked_elements().and_then(|n| o.dtype.storage_bytes(n));
+    if bytes.is_none_or(|b| i64::try_from(b).is_err()) {
+        return Err(fault("ir/index-overflow", format!("`{}: {}{}` has 2^63 bytes or more", o.name, o.dtype, o.shape))
+            .rule("offsets are 64-bit"));
+    }
+    match o.role {
+        Role::Input { pad: Some(pad) } => {
+            let fits = match pad {
+                Const::Float(_) => o.dtype.is_float(),
+                Const::Int(x) if o.dtype == DType::Bool => x == 0 || x == 1,
+                Const::Int(x) => o.dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(&x)),
+            };
+            if !fits {
+                return Err(fault("ir/constant", format!("pad {pad:?} of `{}` is no {}", o.name, o.dtype)));
+            }
+        }
+        Role::Scalar { min, max } | Role::Table { min, max } if min > max => {
+            return Err(fault("ir/range", format!("`{}` lies in {min}..={max}, which is empty", o.name)));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether `name` may name a kernel, an operand or a value.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+struct Verifier<'a> {
+    kernel: &'a Kernel,
+    defined: Vec<bool>,
+}
+
+impl Verifier<'_> {
+    fn fault(&self, code: &'static str, message: String) -> Box<Diagnostic> {
+        Diagnostic::request(code, format!("{message} in kernel `{}`", self.kernel.name))
+    }
+
+    fn define(&mut self, v: Value, op: Option<&Op>) -> Result<()> {
+        let spot = self.defined.get_mut(v.0 as usize);
+        match spot {
+            Some(d) if !*d => {
+                *d = true;
+                Ok(())
+            }
+            _ => Err(self
+                .fault("ir/redefined", format!("value {} is defined twice or unknown", v.0))
+                .at_if_absent(op.map(|o| o.loc.span()))),
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Result<()> {
+        for op in &block.ops {
+            self.op(op).map_err(|d| d.at_if_absent(Some(op.loc.span())))?;
+        }
+        block.yields.iter().try_for_each(|&v| self.used(v))
+    }
+
+    fn used(&self, v: Value) -> Result<()> {
+        if self.defined.get(v.0 as usize) == Some(&true) {
+            return Ok(());
+        }
+        let name = self.kernel.values.get(v.0 as usize).and_then(|i| i.name.clone());
+        Err(self
+            .fault("ir/use-before-definition", format!("value `{}` is used here", name.unwrap_or(format!("v{}", v.0))))
+            .rule("a value is used after its op, in the same block or a block inside it"))
+    }
+
+    fn op(&mut self, op: &Op) -> Result<()> {
+        for &v in &op.operands {
+            self.used(v)?;
+        }
+        let types: Vec<TileType> = op.operands.iter().map(|&v| self.kernel.ty(v)).collect();
+        let declared = op.results.first().map(|&v| self.kernel.ty(v));
+        match op.kind.form() {
+            Form::Fold => self.fold(op, &types)?,
+            Form::If => self.branch(op, &types)?,
+            form => {
+                let made = rules::result_type(&op.kind, &types, declared, &self.kernel.operands)
+                    .map_err(|e| self.fault(e.code, e.message).rule(e.rule))?;
+                if op.results.len() != usize::from(made.is_some()) || !op.regions.is_empty() {
+                    return Err(self.fault("ir/results", format!("wrong number of results or bodies of `{}`", form.name())));
+                }
+            }
+        }
+        op.results.iter().try_for_each(|&v| self.define(v, Some(op)))
+    }
+
+    fn fold(&mut self, op: &Op, types: &[TileType]) -> Result<()> {
+        let [body] = op.regions.as_slice() else {
+            return Err(self.fault("ir/results", "`fold` has one body".to_string()));
+        };
+        if types.len() < 2 || types[0] != TileType::INDEX || types[1] != TileType::INDEX {
+            return Err(self.fault("ir/index-type", "fold bounds that are no i32 scalars".to_string()));
+        }
+        let carried = &types[2..];
+        if body.args.len() != carried.len() + 1 {
+            return Err(self.fault("ir/carried", "carried tiles and initial values differ in number".to_string()));
+        }
+        for &arg in &body.args {
+            self.define(arg, Some(op))?;
+        }
+        self.block(body)?;
+        let args: Vec<TileType> = body.args[1..].iter().map(|&v| self.kernel.ty(v)).collect();
+        self.same_types("initial and carried", carried, &args)?;
+        self.same_types("carried and yielded", carried, &self.types(&body.yields))?;
+        self.same_types("carried and resulting", carried, &self.types(&op.results))
+    }
+
+    fn branch(&mut self, op: &Op, types: &[TileType]) -> Result<()> {
+        let [yes, no] = op.regions.as_slice() else {
+            return Err(self.fault("ir/results", "`if` has two bodies".to_string()));
+        };
+        let [TileType { dtype: DType::Bool, shape }] = types else {
+            return Err(self.fault("ir/type-mismatch", "`if` takes a bool scalar".to_string()));
+        };
+        if shape.rank() != 0 || !yes.args.is_empty() || !no.args.is_empty() {
+            return Err(self.fault("ir/type-mismatch", "`if` takes a bool scalar, its bodies no arguments".to_string()));
+        }
+        self.block(yes)?;
+        self.block(no)?;
+        let results = self.types(&op.results);
+        self.same_types("resulting and yielded", &results, &self.types(&yes.yields))?;
+        self.same_types("resulting and yielded", &results, &self.types(&no.yields))
+    }
+
+    fn types(&self, values: &[Value]) -> Vec<TileType> {
+        values.iter().map(|&v| self.kernel.ty(v)).collect()
+    }
+
+    fn same_types(&self, what: &str, a: &[TileType], b: &[TileType]) -> Result<()> {
+        if a == b {
+            return Ok(());
+        }
+        Err(self
+            .fault("ir/carried", format!("{what} tiles differ: {a:?} against {b:?}"))
+            .rule("a fold's or an if's tiles keep their types"))
+    }
+}
+
+/// Checks of how scalars are used: overflow, blocks out of range, double writers.
+struct Uses<'a> {
+    kernel: &'a Kernel,
+    ranges: Ranges,
+}
+
+impl Uses<'_> {
+    /// `control`: the grid dimensions that decide whether the block runs.
+    fn block(&self, block: &Block, control: u32) -> Result<()> {
+        for op in &block.ops {
+            self.op(op, control).map_err(|d| d.at_if_absent(Some(op.loc.span())))?;
+        }
+        Ok(())
+    }
+
+    fn op(&self, op: &Op, control: u32) -> Result<()> {
+        let indices: &[Value] = match op.kind {
+            OpKind::Load { .. } | OpKind::Lookup { .. } | OpKind::Broadcast => &op.operands,
+            OpKind::Store { .. } => &op.operands[..op.operands.len() - 1],
+            OpKind::Fold => &op.operands[..2],
+            _ => &[],
+        };
+        for &v in indices.iter().filter(|&&v| self.kernel.ty(v) == TileType::INDEX) {
+            let Interval { lo, hi } = self.ranges.interval(v);
+            if !self.ranges.interval(v).fits_i32() {
+                return Err(self
+                    .fault("ir/index-overflow", format!("an i32 scalar that may reach {lo}..={hi} is used here"))
+                    .rule("scalars that reach indices, bounds and masks do not overflow i32")
+                    .help("declare the range of run-time scalars, or use smaller extents"));
+            }
+        }
+        match op.kind {
+            OpKind::Load { array } => {
+                let tile = self.kernel.ty(op.results[0]);
+                self.in_range(self.kernel.operand(array), tile, indices)
+            }
+            OpKind::Store { array } => {
+                let tile = self.kernel.ty(op.operands[op.operands.len() - 1]);
+                self.in_range(self.kernel.operand(array), tile, indices)?;
+                self.one_writer(self.kernel.operand(array), indices, control)
+            }
+            OpKind::If => {
+                let control = control | self.ranges.known(op.operands[0]).grid;
+                op.regions.iter().try_for_each(|r| self.block(r, control))
+            }
+            _ => op.regions.iter().try_for_each(|r| self.block(r, control)),
+        }
+    }
+
+    fn in_range(&self, array: &Operand, tile: TileType, indices: &[Value]) -> Result<()> {
+        for (d, &v) in indices.iter().enumerate() {
+            let Interval { lo, hi } = self.ranges.interval(v);
+            let (size, step) = (array.shape.dims()[d] as i64, tile.shape.dims()[d] as i64);
+            if hi < 0 || lo.saturating_mul(step) >= size {
+                return Err(self
+                    .fault(
+                        "ir/block-range",
+                        format!("block {lo}..={hi} of {step} along dimension {d} of `{}`, which has {size}", array.name),
+                    )
+                    .rule("a block index points into its array")
+                    .help(format!("indices 0..={}", (size - 1) / step)));
+            }
+        }
+        Ok(())
+    }
+
+    fn one_writer(&self, array: &Operand, indices: &[Value], control: u32) -> Result<()> {
+        if matches!(array.role, Role::Output { combine: Some(_) }) {
+            return Ok(());
+        }
+        let depends = indices.iter().fold(control, |g, &v| g | self.ranges.known(v).grid);
+        for (d, dim) in self.kernel.grid.iter().enumerate() {
+            if dim.extent > 1 && depends & (1 << d.min(31)) == 0 {
+                return Err(self
+                    .fault(
+                        "ir/double-writer",
+                        format!("{} cells along `{}` write the same block of `{}`", dim.extent, dim.name, array.name),
+                    )
+                    .rule("each block of an output is written by one grid cell, unless the output combines writes")
+                    .help(format!("use `{}` in the block index, or fold over it", dim.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self, code: &'static str, message: String) -> Box<Diagnostic> {
+        Diagnostic::request(code, format!("{message} in kernel `{}`", self.kernel.name))
+    }
+}
