@@ -189,3 +189,34 @@ const fn values(format: &FloatFormat) -> [f64; 256] {
     }
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        for e in -1074..1024 {
+            assert_eq!(exp2(e), 2f64.powi(e / 2) * 2f64.powi(e - e / 2), "2^{e}");
+        }
+    }
+
+    proptest! {
+        /// The tests of the narrow formats cannot enumerate `f32`; there the hardware is the reference.
+        #[test]
+        fn the_generic_conversions_do_f32_as_the_hardware_does(bits: u64, e in -160i32..140) {
+            let significand = f64::from_bits(bits & !F64_EXPONENT_MASK | 1023 << F64_MANTISSA);
+            for x in [f64::from_bits(bits), significand * exp2(e), f64::from_bits(bits >> 32 << 32)] {
+                let want = x as f32;
+                let got = F32.round(x);
+                prop_assert!(got.is_nan() && want.is_nan() || got.to_bits() == f64::from(want).to_bits(), "{x:e}");
+                if !want.is_nan() {
+                    prop_assert_eq!(F32.encode_exact(got), u64::from(want.to_bits()));
+                    prop_assert_eq!(F32.decode(want.to_bits().into()).to_bits(), got.to_bits());
+                }
+            }
+        }
+    }
+}

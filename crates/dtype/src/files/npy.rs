@@ -39,7 +39,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Tensor> {
     let (mut file, file_bytes) = open(path)?;
     let (header, data_start) = read_header(path, &mut file, file_bytes)?;
     let (dtype, shape) = checked(path, &header)?;
-    let needed = required_bytes(dtype, &shape)? as u64;
+    let needed = required_bytes(dtype, &shape).map_err(|e| corrupt(CORRUPT, path, e.message))? as u64;
     if needed != file_bytes - data_start {
         let found = file_bytes - data_start;
         let fault = format!("{dtype}{shape:?} takes {needed} bytes, {found} follow the header");
@@ -246,21 +246,28 @@ impl<'a> Literal<'a> {
         self.expect("False").map(|()| false)
     }
 
-    /// A tuple of sizes.
+    /// A tuple of sizes. `(4)` is a number in parentheses; the tuple is `(4,)`.
     fn tuple(&mut self) -> std::result::Result<Vec<usize>, String> {
         let mut sizes = Vec::new();
         self.expect("(")?;
         while !self.accept(")") {
-            let text = self.rest.trim_start();
-            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            let (digits, rest) = text.split_at(end);
-            sizes.push(digits.parse().map_err(|_| format!("`{digits}` in the shape is not a size"))?);
-            self.rest = rest;
+            sizes.push(self.size()?);
             if !self.accept(",") {
                 self.expect(")")?;
+                if sizes.len() == 1 {
+                    return Err(format!("the shape ({}) is not a tuple", sizes[0]));
+                }
                 break;
             }
         }
         Ok(sizes)
+    }
+
+    fn size(&mut self) -> std::result::Result<usize, String> {
+        let text = self.rest.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, rest) = text.split_at(end);
+        self.rest = rest;
+        digits.parse().map_err(|_| format!("`{}` in the shape is not a size", text.trim_end()))
     }
 }
