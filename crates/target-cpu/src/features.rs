@@ -173,7 +173,7 @@ impl CpuFeatures {
     /// Elements of `dtype` in one vector register (f32: 4, 8 or 16). Sub-byte and bool elements count as bytes, the
     /// form in which registers hold them.
     pub fn lanes(self, dtype: DType) -> usize {
-        self.vector_bits() / dtype.bits().max(8)
+        self.vector_bits() / dtype.bits().max(8) as usize
     }
 
     /// Architectural vector registers.
@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn order_of_support() {
-        let levels = [CpuFeatures::BASELINE, CpuFeatures::AVX2, CpuFeatures::AVX512, CpuFeatures::AVX512_BF16_VNNI];
+        let levels =
+            [CpuFeatures::BASELINE, CpuFeatures::AVX2, CpuFeatures::AVX512, CpuFeatures::AVX512_BF16_VNNI];
         for (i, a) in levels.iter().enumerate() {
             for (j, b) in levels.iter().enumerate() {
                 assert_eq!(a.supported_by(*b), i <= j, "{a} on {b}");

@@ -1,3 +1,6 @@
 //! Tile IR to LLVM IR text for CPUs.
 
+pub mod convert;
 pub mod features;
+pub mod micro;
+pub mod runtime;
