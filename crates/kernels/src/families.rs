@@ -1,0 +1,22 @@
+//! The list of families, and what their files share.
+
+use tilewright_diag::{Diagnostic, Result};
+
+use crate::family::Family;
+
+mod matmul;
+
+/// Every family, in the order that `kernels` lists them.
+pub fn families() -> &'static [&'static dyn Family] {
+    &[&matmul::Matmul]
+}
+
+/// The family called `name`, or a diagnostic that names the nearest.
+pub fn family(name: &str) -> Result<&'static dyn Family> {
+    match families().iter().find(|f| f.name() == name) {
+        Some(f) => Ok(*f),
+        None => {
+            Err(Diagnostic::unknown("kernel/unknown", "kernel", name, families().iter().map(|f| f.name())))
+        }
+    }
+}
