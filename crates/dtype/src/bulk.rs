@@ -1,7 +1,7 @@
 //! Many values at a time: between `f64` and the stored bytes, little-endian.
 
 use crate::DType;
-use crate::float::F16;
+use crate::float::{F8E4M3, F8E4M3_VALUES, F8E5M2, F8E5M2_VALUES, F16};
 use crate::value::{bf16_bits, bf16_value, f32_bits};
 
 impl DType {
@@ -22,7 +22,9 @@ impl DType {
             DType::I32 => encode_each(values, bytes, |x| (x as i32).to_le_bytes()),
             DType::I8 => encode_each(values, bytes, |x| (x as i8).to_le_bytes()),
             DType::U8 => encode_each(values, bytes, |x| [x as u8]),
-            DType::F8E4M3 | DType::F8E5M2 | DType::Bool => {
+            DType::F8E4M3 => encode_each(values, bytes, |x| [F8E4M3.encode_exact(F8E4M3.round(x)) as u8]),
+            DType::F8E5M2 => encode_each(values, bytes, |x| [F8E5M2.encode_exact(F8E5M2.round(x)) as u8]),
+            DType::Bool => {
                 encode_each(values, bytes, |x| [self.encode(x) as u8]);
             }
             DType::I4 => {
@@ -49,9 +51,9 @@ impl DType {
             DType::I32 => decode_each(bytes, values, |b| f64::from(i32::from_le_bytes(b))),
             DType::I8 => decode_each(bytes, values, |b| f64::from(i8::from_le_bytes(b))),
             DType::U8 => decode_each(bytes, values, |[b]| f64::from(b)),
-            DType::F8E4M3 | DType::F8E5M2 | DType::Bool => {
-                decode_each(bytes, values, |[b]| self.decode(b.into()));
-            }
+            DType::F8E4M3 => decode_each(bytes, values, |[b]| F8E4M3_VALUES[usize::from(b)]),
+            DType::F8E5M2 => decode_each(bytes, values, |[b]| F8E5M2_VALUES[usize::from(b)]),
+            DType::Bool => decode_each(bytes, values, |[b]| self.decode(b.into())),
             DType::I4 => {
                 for (pair, &byte) in values.chunks_mut(2).zip(bytes) {
                     for (x, nibble) in pair.iter_mut().zip([byte, byte >> 4]) {

@@ -83,15 +83,14 @@ impl FloatFormat {
     /// infinity, or NaN where the format has none.
     ///
     /// Adding a power of two `c` whose own `f64` spacing is the format's spacing at `x` makes the `f64` adder round
-    /// there, and subtracting `c` is exact. It takes no branch and no integer arithmetic beyond a mask, so loops
-    /// over it vectorise. Not for [`F64`], where `c` would overflow.
+    /// there, and subtracting `c` is exact. Every choice is a select, so loops over this vectorise. Not for [`F64`],
+    /// where `c` would overflow.
     #[inline(always)]
     pub fn round(&self, x: f64) -> f64 {
-        // Beyond the greatest binade everything overflows alike; the clamp keeps `c` finite.
-        let beyond = exp2(exponent_of(self.max_finite) + 1);
-        let magnitude = x.abs().min(beyond);
-        let binade = f64::from_bits(magnitude.to_bits() & F64_EXPONENT_MASK).max(self.min_normal());
-        let c = binade * exp2(F64_MANTISSA as i32 + 1 - self.precision as i32);
+        // From the first binade beyond the format on, everything overflows alike; the bound keeps `c` finite.
+        let magnitude = lesser(x.abs(), self.beyond());
+        let binade = f64::from_bits(magnitude.to_bits() & F64_EXPONENT_MASK);
+        let c = greater(binade, self.min_normal()) * exp2(F64_MANTISSA as i32 + 1 - self.precision as i32);
         let rounded = (magnitude + c) - c;
         let overflowed = if self.infinity { f64::INFINITY } else { f64::NAN };
         let ranged = if rounded > self.max_finite { overflowed } else { rounded };
@@ -101,39 +100,33 @@ impl FloatFormat {
     /// The bits of `x`, which must be a value of the format or NaN. Not for [`F64`].
     #[inline(always)]
     pub fn encode_exact(&self, x: f64) -> u64 {
-        if x.is_nan() {
-            return self.canonical_nan;
-        }
+        // Infinity has the pattern of the first power of two beyond the format.
+        let magnitude = lesser(x.abs(), self.beyond());
+        let normal = (magnitude.to_bits() >> self.dropped()).wrapping_sub(self.rebias());
+        let subnormal = (magnitude + self.subnormal_shift()).to_bits() & self.magnitude_mask();
+        let pattern = if magnitude < self.min_normal() { subnormal } else { normal };
         let sign = (x.to_bits() >> 63) << (self.bits - 1);
-        let magnitude = x.abs();
-        let pattern = if magnitude < self.min_normal() {
-            (magnitude / self.min_subnormal()) as u64
-        } else if magnitude == f64::INFINITY {
-            self.exponent_mask()
-        } else {
-            (magnitude.to_bits() >> self.dropped()) - self.rebias()
-        };
-        sign | pattern
+        if x.is_nan() { self.canonical_nan } else { sign | pattern }
     }
 
-    /// The value of a bit pattern; bits above the format's width are ignored.
+    /// The value of a bit pattern; bits above the format's width are ignored. Not for [`F64`].
     #[inline(always)]
     pub const fn decode(&self, bits: u64) -> f64 {
-        let negative = bits >> (self.bits - 1) & 1 == 1;
         let pattern = bits & self.magnitude_mask();
-        let nan =
-            if self.infinity { pattern > self.exponent_mask() } else { pattern == self.magnitude_mask() };
-        if nan {
-            return f64::NAN;
-        }
-        let magnitude = if pattern >> (self.precision - 1) == 0 {
-            pattern as f64 * self.min_subnormal()
-        } else if self.infinity && pattern == self.exponent_mask() {
+        let normal = f64::from_bits((pattern + self.rebias()) << self.dropped());
+        let shift = self.subnormal_shift();
+        let subnormal = f64::from_bits(shift.to_bits() | pattern) - shift;
+        let finite = if pattern >> (self.precision - 1) == 0 { subnormal } else { normal };
+        let magnitude = if !self.infinity {
+            if pattern == self.magnitude_mask() { f64::NAN } else { finite }
+        } else if pattern > self.exponent_mask() {
+            f64::NAN
+        } else if pattern == self.exponent_mask() {
             f64::INFINITY
         } else {
-            f64::from_bits((pattern + self.rebias()) << self.dropped())
+            finite
         };
-        if negative { -magnitude } else { magnitude }
+        f64::from_bits(magnitude.to_bits() | (bits >> (self.bits - 1) & 1) << 63)
     }
 
     /// The distance between neighbouring values at `x`: that of `x`'s binade, of the subnormals below it, and of the
@@ -144,6 +137,16 @@ impl FloatFormat {
         }
         let magnitude = x.abs().clamp(self.min_normal(), self.max_finite);
         exp2(exponent_of(magnitude) + 1 - self.precision as i32)
+    }
+
+    /// The first power of two beyond the format.
+    const fn beyond(&self) -> f64 {
+        exp2(exponent_of(self.max_finite) + 1)
+    }
+
+    /// The power of two above which the low bits of an `f64` count the format's subnormal steps.
+    const fn subnormal_shift(&self) -> f64 {
+        exp2(F64_MANTISSA as i32 + 2 - self.bias - self.precision as i32)
     }
 
     const fn magnitude_mask(&self) -> u64 {
@@ -173,6 +176,18 @@ pub(crate) const fn exp2(e: i32) -> f64 {
     } else {
         f64::from_bits(((e + F64.bias) as u64) << F64_MANTISSA)
     }
+}
+
+/// The lesser of `x` and `bound`, `bound` where `x` is NaN: one instruction, which `f64::min` is not.
+#[inline(always)]
+fn lesser(x: f64, bound: f64) -> f64 {
+    if x < bound { x } else { bound }
+}
+
+/// The greater of `x` and `bound`, `bound` where `x` is NaN.
+#[inline(always)]
+fn greater(x: f64, bound: f64) -> f64 {
+    if x > bound { x } else { bound }
 }
 
 /// `floor(log2(x))` of a positive normal number.

@@ -18,7 +18,10 @@ impl DType {
             DType::F16 => F16.round(x),
             DType::F8E4M3 => F8E4M3.round(x),
             DType::F8E5M2 => F8E5M2.round(x),
-            _ => self.cast_to_int(x) as f64,
+            DType::I32 => f64::from(x as i32),
+            DType::I8 => f64::from(x as i8),
+            DType::U8 => f64::from(x as u8),
+            DType::I4 | DType::Bool => self.cast_to_int(x) as f64,
         }
     }
 
@@ -35,7 +38,10 @@ impl DType {
             DType::F16 => each(values, |x| F16.round(x)),
             DType::F8E4M3 => each(values, |x| F8E4M3.round(x)),
             DType::F8E5M2 => each(values, |x| F8E5M2.round(x)),
-            _ => each(values, |x| self.cast_to_int(x) as f64),
+            DType::I32 => each(values, |x| f64::from(x as i32)),
+            DType::I8 => each(values, |x| f64::from(x as i8)),
+            DType::U8 => each(values, |x| f64::from(x as u8)),
+            DType::I4 | DType::Bool => each(values, |x| self.cast_to_int(x) as f64),
         }
     }
 

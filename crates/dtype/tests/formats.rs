@@ -1,6 +1,8 @@
 //! The float formats against independent definitions: every bit pattern of the 8- and 16-bit types, and rounding
 //! against a search among all values.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 use proptest::prelude::*;
 use tilewright_dtype::DType;
 
