@@ -300,7 +300,7 @@ fn check(signature: &Signature, args: &mut [Arg<'_>], scalars: &[i32], cells: i6
                 name(spec.writable)
             )));
         }
-        if bytes > 0 && pointer.addr() % OPERAND_ALIGN != 0 {
+        if bytes > 0 && !pointer.addr().is_multiple_of(OPERAND_ALIGN) {
             return Err(wrong(format!("operand {n} is at {pointer:p}"))
                 .rule(format!("an operand starts at a multiple of {OPERAND_ALIGN} bytes")));
         }
@@ -324,7 +324,7 @@ mod tests {
     ) {
         // SAFETY: the tests pass one operand of a counter per cell, one scalar, and 64 bytes of arena.
         unsafe {
-            assert!(begin < end && arena.addr() % 64 == 0);
+            assert!(begin < end && arena.addr().is_multiple_of(64));
             arena.write_bytes(1, 64);
             let counters = (*args).cast::<AtomicU64>();
             for cell in begin..end {

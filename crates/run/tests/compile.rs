@@ -14,11 +14,13 @@ use tilewright_run::testing::{clang_or_skip, write_script};
 const SCALE: &str = include_str!("scale.ll");
 const CELL: usize = 1024;
 
+type Lines = Arc<Mutex<Vec<String>>>;
+
 /// A compiler with a cache of its own, and what it logs; `None` where clang is missing.
-fn compiler() -> Option<(tempfile::TempDir, Compiler, Arc<Mutex<Vec<String>>>)> {
+fn compiler() -> Option<(tempfile::TempDir, Compiler, Lines)> {
     let clang = clang_or_skip()?;
     let folder = tempfile::tempdir().unwrap();
-    let lines = Arc::new(Mutex::new(Vec::new()));
+    let lines = Lines::default();
     let sink = lines.clone();
     let log = Arc::new(move |line: &str| sink.lock().unwrap().push(line.to_string()));
     let cache = Cache::open(folder.path(), 1 << 20).unwrap().with_log(log);

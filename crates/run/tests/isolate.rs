@@ -1,4 +1,5 @@
 //! Runs without the test harness, so that this executable can be its own isolated child.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test without the harness is still a test")]
 
 use std::process::ExitCode;
 use std::time::Duration;
