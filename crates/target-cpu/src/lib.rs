@@ -2,5 +2,6 @@
 
 pub mod convert;
 pub mod features;
+pub mod math;
 pub mod micro;
 pub mod runtime;
