@@ -41,10 +41,6 @@ pub(crate) fn corrupt(path: &Path, why: &str) -> Box<Diagnostic> {
         .at(span(path))
         .rule("a damaged store is neither read nor changed: its records may not be what was written")
         .note("nothing in it was changed")
-        .note(format!(
-            "`sqlite3 {} .recover` prints what is left of the file moved aside",
-            quoted(&aside(path, ""))
-        ))
         .help(format!("move it aside, and the next run starts a new one: {}", move_aside(path)))
 }
 

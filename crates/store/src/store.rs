@@ -36,7 +36,8 @@ pub struct Stored<T> {
 pub struct Reading<T> {
     /// What the whole records say.
     pub value: T,
-    /// One `store/torn-record` or `store/unreadable-record` for each record on the way that could not be read.
+    /// One diagnostic for each record on the way that could not be read: `store/torn-record`, `store/unreadable-record`, or
+    /// `store/corrupt` where the index led to another record.
     pub torn: Vec<Box<Diagnostic>>,
 }
 
