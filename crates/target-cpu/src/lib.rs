@@ -5,3 +5,12 @@ pub mod features;
 pub mod math;
 pub mod micro;
 pub mod runtime;
+
+mod emit;
+mod facts;
+mod layout;
+mod lower;
+mod plan;
+
+pub use facts::{REFUSED_DTYPES, check};
+pub use lower::{Lowered, LoweredKernel, Options, PASSES, Pass, lower};
