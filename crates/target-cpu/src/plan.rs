@@ -419,7 +419,7 @@ impl Planner<'_> {
 
     /// The op in the fold's own body that may compute `y` in the buffer `carried`: it reads that buffer only at the element
     /// it computes, and nothing after it reads the old content.
-    fn in_place_maker(&self, fold: &Op, carried: usize, y: Value) -> Option<&Op> {
+    fn in_place_maker<'f>(&self, fold: &'f Op, carried: usize, y: Value) -> Option<&'f Op> {
         let body = &fold.regions[0];
         let maker = body.ops.iter().find(|op| op.results.first() == Some(&y) && op.regions.is_empty())?;
         let Place::Buffer(own) = self.place[y.0 as usize] else { return None };
