@@ -4,11 +4,26 @@ use tilewright_diag::{Diagnostic, Result};
 
 use crate::family::Family;
 
+mod cross_entropy;
+mod layernorm;
+mod logsumexp;
 mod matmul;
+mod rmsnorm;
+mod rotary;
+mod rows;
+mod softmax;
 
 /// Every family, in the order that `kernels` lists them.
 pub fn families() -> &'static [&'static dyn Family] {
-    &[&matmul::Matmul]
+    &[
+        &matmul::Matmul,
+        &softmax::Softmax,
+        &logsumexp::LogSumExp,
+        &cross_entropy::CrossEntropy,
+        &rmsnorm::RmsNorm,
+        &layernorm::LayerNorm,
+        &rotary::Rotary,
+    ]
 }
 
 /// The family called `name`, or a diagnostic that names the nearest.
