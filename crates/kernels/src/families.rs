@@ -4,14 +4,19 @@ use tilewright_diag::{Diagnostic, Result};
 
 use crate::family::Family;
 
+pub(crate) mod block;
+mod blocking;
+mod cast;
 mod cross_entropy;
+pub mod epilogue;
 mod layernorm;
 mod logsumexp;
-mod matmul;
+pub(crate) mod matmul;
 mod rmsnorm;
 mod rotary;
 mod rows;
 mod softmax;
+mod transpose;
 
 /// Every family, in the order that `kernels` lists them.
 pub fn families() -> &'static [&'static dyn Family] {
@@ -23,6 +28,8 @@ pub fn families() -> &'static [&'static dyn Family] {
         &rmsnorm::RmsNorm,
         &layernorm::LayerNorm,
         &rotary::Rotary,
+        &transpose::Transpose,
+        &cast::Cast,
     ]
 }
 

@@ -103,7 +103,12 @@ impl Problem {
 
     /// The problem's element type (key `dtype`); f32 where the family has none.
     pub fn dtype(&self) -> DType {
-        match self.get("dtype") {
+        self.dtype_of("dtype")
+    }
+
+    /// The element type under `name`; f32 where the family has no such key.
+    pub fn dtype_of(&self, name: &str) -> DType {
+        match self.get(name) {
             Some(Val::DType(d)) => *d,
             _ => DType::F32,
         }
@@ -122,9 +127,14 @@ impl Problem {
         }
     }
 
+    /// The words of `name`, in the order given; empty where there are none.
+    pub fn words(&self, name: &str) -> Vec<&str> {
+        self.word(name).split('+').filter(|w| !w.is_empty() && *w != "none").collect()
+    }
+
     /// Whether `word` is among the words of `name`.
     pub fn has(&self, name: &str, word: &str) -> bool {
-        self.word(name).split('+').any(|w| w == word)
+        self.words(name).contains(&word)
     }
 
     /// The same problem with a size replaced.
