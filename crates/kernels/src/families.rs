@@ -4,11 +4,13 @@ use tilewright_diag::{Diagnostic, Result};
 
 use crate::family::Family;
 
+mod attention;
 pub(crate) mod block;
 mod blocking;
 mod cast;
 mod cross_entropy;
 pub mod epilogue;
+mod decode_attention;
 mod layernorm;
 mod logsumexp;
 pub(crate) mod matmul;
@@ -28,6 +30,8 @@ pub fn families() -> &'static [&'static dyn Family] {
         &rmsnorm::RmsNorm,
         &layernorm::LayerNorm,
         &rotary::Rotary,
+        &attention::Attention,
+        &decode_attention::DecodeAttention,
         &transpose::Transpose,
         &cast::Cast,
     ]

@@ -52,6 +52,8 @@ pub struct Work {
 pub enum Domain {
     /// Any value of the dtype: adversarial families apply as they are.
     Any,
+    /// Any finite value of the dtype: the kernel may multiply it by a weight of zero, and zero times infinity is NaN.
+    Finite,
     /// Magnitudes in `lo ..= hi`, both positive (scales).
     Positive {
         /// Least.
