@@ -83,7 +83,7 @@ fn tile_loops(spec: &MicroSpec, name: &str, tiles: &[String]) -> String {
     b.line("ret void");
     b.finish(format!(
         "define internal void {name}(ptr noalias readonly %a, i64 %a_ts, i64 %a_rs, i64 %a_ks, \
-         ptr noalias readonly %b, i64 %b_ps, i64 %k, ptr noalias %c, i64 %c_rs, i64 %m, i64 %n, i1 %zero) nounwind"
+         ptr noalias readonly %b, i64 %b_ps, i64 %k, ptr noalias %c, i64 %c_rs, i64 %m, i64 %n, i1 %zero) noinline nounwind"
     ))
 }
 
@@ -124,6 +124,7 @@ impl Tile<'_> {
         let offsets: Vec<String> =
             (0..self.rows).map(|r| self.body.bind(format!("mul i64 {a_rs}, {r}"))).collect();
         let jump = self.body.bind(format!("mul i64 {a_ks}, {UNROLL}"));
+        self.prefetch_c(rt);
         let zeros = vec!["zeroinitializer".to_string(); self.rows * self.spec.nr_vectors];
 
         // The unrolled loop, then single steps, then the part of a unit that is left of `k`.
@@ -144,7 +145,7 @@ impl Tile<'_> {
         self.finish(&sums);
         let header = format!(
             "define internal void {name}(ptr noalias readonly %a, i64 %a_rs, i64 %a_ks, \
-             ptr noalias readonly %b, i64 %k, ptr noalias %c, i64 %c_rs, i1 %zero) nounwind"
+             ptr noalias readonly %b, i64 %k, ptr noalias %c, i64 %c_rs, i1 %zero) noinline nounwind"
         );
         self.body.finish(header)
     }
@@ -293,6 +294,20 @@ impl Tile<'_> {
             merged.push(self.body.bind(format!("phi {acc} [ {new}, %partial ], [ {old}, %one.end ]")));
         }
         merged
+    }
+
+    /// Brings C's lines near while the sums are formed: they are wanted all at once at the end.
+    fn prefetch_c(&mut self, rt: &mut Runtime) {
+        rt.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+        let row_bytes = self.spec.nr() * 4;
+        for row in 0..self.rows {
+            let at = self.body.bind(format!("mul i64 %c_rs, {row}"));
+            let at = self.body.bind(format!("getelementptr i8, ptr %c, i64 {at}"));
+            for line in (0..row_bytes).step_by(64) {
+                let at = self.body.bind(format!("getelementptr i8, ptr {at}, i64 {line}"));
+                self.body.line(format!("call void @llvm.prefetch.p0(ptr {at}, i32 1, i32 3, i32 1)"));
+            }
+        }
     }
 
     /// Adds the compensations and C, and stores.
