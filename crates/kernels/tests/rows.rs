@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{build, machine, problem};
+use common::{agree, all_agree, build, inputs, machine, problem};
+use tilewright_dtype::Tensor;
 use tilewright_ir::print;
 use tilewright_kernels::Config;
 
@@ -56,4 +57,71 @@ fn a_config_of_a_larger_problem_is_cut_down() {
     let (family, p) = problem("softmax rows=3 cols=5");
     let text = |br, bc| print(&build(family, &p, &Config::of(&[("br", br), ("bc", bc)])));
     assert_eq!(text(8, 4096), text(3, 5));
+}
+
+/// Whole rows, blocks that divide neither size, single elements.
+const CUTS: &[&[(&str, usize)]] = &[
+    &[("br", 1), ("bc", 1000)],
+    &[("br", 4), ("bc", 1000)],
+    &[("br", 3), ("bc", 7)],
+    &[("br", 2), ("bc", 16)],
+    &[("br", 8), ("bc", 1)],
+];
+
+#[test]
+fn every_cut_computes_the_reference() {
+    for kernel in KERNELS {
+        for (rows, cols) in [(1, 1), (5, 1), (1, 33), (10, 48), (3, 257)] {
+            for dtype in ["f32", "bf16", "f16"] {
+                all_agree(&with(kernel, rows, cols, dtype), CUTS);
+            }
+        }
+    }
+}
+
+/// Infinities and NaN early, late and everywhere, and the greatest finite numbers.
+#[test]
+fn rows_of_unusual_values_compute_the_reference() {
+    let (inf, max, cols) = (f64::INFINITY, f64::from(f32::MAX), 20);
+    let mut rows = vec![vec![0.0; cols], vec![-inf; cols], vec![max; cols], vec![-max; cols]];
+    for (place, value) in
+        [0, 9, cols - 1].into_iter().flat_map(|at| [inf, -inf, f64::NAN, max, -max].map(|v| (at, v)))
+    {
+        for other in [1.0, -inf] {
+            let mut row = vec![other; cols];
+            row[place] = value;
+            rows.push(row);
+        }
+    }
+    for kernel in ["softmax", "logsumexp", "cross_entropy"] {
+        let (family, p) = problem(&with(kernel, rows.len(), cols, "f32"));
+        for c in CUTS.iter().map(|c| Config::of(c)) {
+            let program = build(family, &p, &c);
+            let mut given = inputs(family, &p, &program, 0);
+            let x = Tensor::from_f64(p.dtype(), &[rows.len(), cols], &rows.concat()).unwrap();
+            given.insert("x".to_string(), x);
+            agree(family, &p, &c, &program, &given);
+        }
+    }
+}
+
+#[test]
+fn rotary_computes_the_reference() {
+    let cuts: &[&[(&str, usize)]] =
+        &[&[("bh", 1), ("bs", 1)], &[("bh", 2), ("bs", 3)], &[("bh", 8), ("bs", 64)]];
+    all_agree("rotary batch=2 heads=3 seq=5 head_dim=6 dtype=f32", cuts);
+    all_agree("rotary batch=1 heads=4 seq=17 head_dim=32 dtype=bf16", cuts);
+    all_agree("rotary batch=3 heads=1 seq=1 head_dim=2 dtype=f16", cuts);
+}
+
+#[test]
+fn a_space_gives_a_reason_for_each_config_it_leaves_out() {
+    let (family, p) = problem("softmax rows=64 cols=50000");
+    let space = family.space(&p, &machine());
+    assert!(!space.pruned.is_empty());
+    for (c, why) in &space.pruned {
+        assert!(!space.configs.contains(c) && !why.is_empty(), "{c}: {why}");
+    }
+    // 32 KiB of L2 do not hold a row of 50000 f32: every config cuts it.
+    assert!(space.configs.iter().all(|c| c.get("bc").unwrap() < 50_000), "{:?}", space.configs);
 }

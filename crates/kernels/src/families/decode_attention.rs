@@ -45,11 +45,12 @@ impl Family for DecodeAttention {
         attention::validate_heads(p)
     }
 
-    /// Key blocks that stay in half of L1, and two cells a core.
+    /// Key blocks that stay in half of L1; splits that give each core two cells of one sequence. The batch has no say:
+    /// how a sequence's sums are split does not depend on its neighbours.
     fn default_config(&self, p: &Problem, machine: &Machine) -> Config {
         let key_bytes = p.dim("head_dim") * p.dtype().bits() as usize / 8;
         let bk = rows::power_of_two((machine.l1_bytes / 2 / key_bytes).clamp(16, 512)).min(p.dim("kv_len"));
-        let splits = (2 * machine.cores).div_ceil(p.dim("batch") * p.dim("kv_heads"));
+        let splits = (2 * machine.cores).div_ceil(p.dim("kv_heads"));
         Config::of(&[("bk", bk), ("splits", splits.min(p.dim("kv_len").div_ceil(bk)))])
     }
 
