@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tilewright_diag::{Diagnostic, Result};
+use tilewright_dtype::DType;
 
 use crate::stats::{self, Interval};
 use bandwidth::Traffic;
@@ -68,15 +69,15 @@ impl PeakClass {
         }
     }
 
-    /// The classes that could carry out a `dot` of operands of the named element type: any may, so a physical floor
+    /// The classes that could carry out a `dot` of operands of an element type: any may, so a physical floor
     /// takes the fastest that the machine has. Types without arithmetic of their own (f16 with an f32 sum, f8, i4) are
     /// converted to one that has.
-    pub fn of_operands(dtype: &str) -> &'static [PeakClass] {
+    pub fn of_operands(dtype: DType) -> &'static [PeakClass] {
         match dtype {
-            "f64" => &[PeakClass::F64],
-            "f32" | "i32" => &[PeakClass::F32],
-            "f16" => &[PeakClass::F32, PeakClass::F16],
-            "bf16" => &[PeakClass::F32, PeakClass::Bf16, PeakClass::Bf16Amx],
+            DType::F64 => &[PeakClass::F64],
+            DType::F32 | DType::I32 => &[PeakClass::F32],
+            DType::F16 => &[PeakClass::F32, PeakClass::F16],
+            DType::BF16 => &[PeakClass::F32, PeakClass::Bf16, PeakClass::Bf16Amx],
             _ => &Self::ALL,
         }
     }
@@ -226,8 +227,8 @@ impl Ceilings {
         self.peaks.iter().find(|p| p.class == class).map(|p| self.on(p.one, p.all, threads))
     }
 
-    /// The fastest arithmetic that could carry out a `dot` of operands of the named element type, and its rate.
-    pub fn best_peak(&self, dtype: &str, threads: usize) -> Option<(PeakClass, Rate)> {
+    /// The fastest arithmetic that could carry out a `dot` of operands of an element type, and its rate.
+    pub fn best_peak(&self, dtype: DType, threads: usize) -> Option<(PeakClass, Rate)> {
         PeakClass::of_operands(dtype)
             .iter()
             .filter_map(|&class| Some((class, self.peak(class, threads)?)))

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tilewright_diag::{Diagnostic, Result};
+use tilewright_dtype::DType;
 
 use crate::ceilings::{Ceilings, Rate};
 
@@ -29,7 +30,7 @@ impl Floor {
     /// The arithmetic is the fastest that could carry out a dot product of `dtype`. The bytes are taken to lie as near to
     /// the cores as they fit: the first level holds what it can, the next the rest, and so on. That is the state after
     /// a run on the same data; on fresh data the truth lies further above this floor.
-    pub fn new(ceilings: &Ceilings, flops: f64, bytes: f64, dtype: &str, threads: usize) -> Floor {
+    pub fn new(ceilings: &Ceilings, flops: f64, bytes: f64, dtype: DType, threads: usize) -> Floor {
         let peak = ceilings.best_peak(dtype, threads).map(|(_, rate)| rate);
         let (bandwidth, headroom, level) = nearest_bandwidth(ceilings, bytes, threads);
         Floor {
@@ -161,30 +162,30 @@ mod tests {
     #[test]
     fn arithmetic_and_memory_set_the_floor_in_turn() {
         let m = machine();
-        let compute = Floor::new(&m, 1e9, 1e6, "f32", 1);
+        let compute = Floor::new(&m, 1e9, 1e6, DType::F32, 1);
         assert!((compute.seconds() / 1e-2 - 1.0).abs() < 1e-9 && !compute.memory_bound());
-        let memory = Floor::new(&m, 1e3, 1e9, "f32", 1);
+        let memory = Floor::new(&m, 1e3, 1e9, DType::F32, 1);
         assert!((memory.seconds() / 0.1 - 1.0).abs() < 1e-3 && memory.memory_bound());
-        assert!((Floor::new(&m, 1e9, 1e6, "f32", 4).seconds() / 2.5e-3 - 1.0).abs() < 1e-9);
+        assert!((Floor::new(&m, 1e9, 1e6, DType::F32, 4).seconds() / 2.5e-3 - 1.0).abs() < 1e-9);
         // A matrix unit could carry it out, whatever our kernel uses.
-        assert!((Floor::new(&m, 1e9, 1e3, "bf16", 1).seconds() / 1e-3 - 1.0).abs() < 1e-9);
+        assert!((Floor::new(&m, 1e9, 1e3, DType::BF16, 1).seconds() / 1e-3 - 1.0).abs() < 1e-9);
     }
 
     #[test]
     fn bytes_lie_as_near_as_they_fit() {
         let m = machine();
-        let seconds = |bytes, threads| Floor::new(&m, 0.0, bytes, "f32", threads).seconds();
+        let seconds = |bytes, threads| Floor::new(&m, 0.0, bytes, DType::F32, threads).seconds();
         assert!((seconds(500.0, 1) / 5e-10 - 1.0).abs() < 1e-9);
         assert!((seconds(3000.0, 1) / (1e-9 + 2e-8) - 1.0).abs() < 1e-9);
         assert!((seconds(21_000.0, 1) / (1e-9 + 1e-7 + 1e-6) - 1.0).abs() < 1e-9);
         // Four threads have four of each cache.
         assert!((seconds(3000.0, 4) / 7.5e-10 - 1.0).abs() < 1e-9);
-        assert_eq!(Floor::new(&m, 0.0, 3000.0, "f32", 1).level, "L2");
+        assert_eq!(Floor::new(&m, 0.0, 3000.0, DType::F32, 1).level, "L2");
     }
 
     #[test]
     fn faster_than_the_floor_is_refused_and_the_message_says_why() {
-        let floor = Floor::new(&machine(), 1e3, 1e9, "f32", 1);
+        let floor = Floor::new(&machine(), 1e3, 1e9, DType::F32, 1);
         assert!(floor.tolerance > 1.05 && floor.tolerance < 1.08, "{}", floor.tolerance);
         assert!(refuse_below(&floor, 0.2).is_ok());
         assert!(refuse_below(&floor, 0.096).is_ok(), "within the ceilings' own uncertainty");
