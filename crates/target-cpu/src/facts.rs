@@ -52,9 +52,12 @@ fn i4_store(kernel: &Kernel, op: &tilewright_ir::Op) -> Result<()> {
     let odd = |shape: &[usize]| shape.last().is_none_or(|n| n % 2 == 1);
     match tile {
         Some(t) if t.dtype == DType::I4 && (odd(t.shape.dims()) || odd(array.shape.dims())) => {
-            Err(Diagnostic::request("cpu/i4-store", format!("store of {t} to `{}: i4{}`", array.name, array.shape))
-                .rule("stored i4 tiles and arrays have an even last dimension: two elements share a byte")
-                .help("store i8, or make the last dimension even"))
+            Err(Diagnostic::request(
+                "cpu/i4-store",
+                format!("store of {t} to `{}: i4{}`", array.name, array.shape),
+            )
+            .rule("stored i4 tiles and arrays have an even last dimension: two elements share a byte")
+            .help("store i8, or make the last dimension even"))
         }
         _ => Ok(()),
     }

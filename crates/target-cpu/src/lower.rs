@@ -61,7 +61,10 @@ pub type Pass = (&'static str, &'static str);
 pub const PASSES: &[Pass] = &[
     ("verify", "holds the program to the rules of the tile IR"),
     ("facts", "refuses what this target does not take"),
-    ("plan", "decides per value: scalar, inline expression or buffer; folds in place; buffers' places in the arena"),
+    (
+        "plan",
+        "decides per value: scalar, inline expression or buffer; folds in place; buffers' places in the arena",
+    ),
     ("emit", "writes loops over vectors, packed panels and micro-kernel calls as LLVM IR text"),
 ];
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tilewright_dtype::DType;
 use tilewright_ir::range::Ranges;
-use tilewright_ir::{BinaryOp, Block, Const, Kernel, Op, OpKind, TileType, UnaryOp, Value};
+use tilewright_ir::{BinaryOp, Block, Const, Kernel, Op, OpKind, Role, Shape, TileType, UnaryOp, Value};
 
 use crate::layout::{self, Buffer};
 
@@ -44,6 +44,8 @@ pub struct Plan {
     pub carries: HashMap<Value, Vec<Carry>>,
     /// Carried tiles (keyed by the region argument) that need no initialisation: the first step's dot starts from zero.
     pub zero_first: BTreeSet<Value>,
+    /// Carried tiles whose next value is another carried tile: the buffer through which it passes.
+    pub swaps: HashMap<Value, usize>,
     /// Intervals of scalars.
     pub ranges: Ranges,
     /// Bytes of all buffers.
@@ -68,6 +70,7 @@ impl Plan {
             buffers: Vec::new(),
             carries: HashMap::new(),
             zero_first: BTreeSet::new(),
+            swaps: HashMap::new(),
         };
         for &arg in &kernel.body.args {
             p.place[arg.0 as usize] = Place::Scalar;
@@ -81,6 +84,7 @@ impl Plan {
             buffers: p.buffers,
             carries: p.carries,
             zero_first: p.zero_first,
+            swaps: p.swaps,
             ranges: Ranges::of(kernel),
             buffer_bytes,
         }
@@ -196,9 +200,11 @@ pub fn unit_map(from: TileType, to: TileType) -> Option<Vec<Option<usize>>> {
 
 /// What evaluating the op once costs, in vector instructions, roughly.
 fn own_cost(kernel: &Kernel, op: &Op) -> usize {
-    let narrow = op.operands.iter().chain(&op.results).any(|&v| {
-        !matches!(kernel.ty(v).dtype, DType::F32 | DType::I32 | DType::Bool)
-    });
+    let narrow = op
+        .operands
+        .iter()
+        .chain(&op.results)
+        .any(|&v| !matches!(kernel.ty(v).dtype, DType::F32 | DType::I32 | DType::Bool));
     let base = match op.kind {
         OpKind::Unary(UnaryOp::Exp | UnaryOp::Log | UnaryOp::Tanh | UnaryOp::Erf) => 16,
         OpKind::Unary(UnaryOp::Sqrt | UnaryOp::Rsqrt) | OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => 6,
@@ -219,6 +225,7 @@ struct Planner<'a> {
     buffers: Vec<Buffer>,
     carries: HashMap<Value, Vec<Carry>>,
     zero_first: BTreeSet<Value>,
+    swaps: HashMap<Value, usize>,
 }
 
 impl Planner<'_> {
@@ -245,7 +252,10 @@ impl Planner<'_> {
                 for &y in &region.yields {
                     // A yielded expression is computed where its op stands, so that it may be computed in place.
                     let outside = self.facts.def[y.0 as usize].is_none();
-                    if matches!(op.kind, OpKind::Fold) && self.place[y.0 as usize] == Place::Inline && !outside {
+                    if matches!(op.kind, OpKind::Fold)
+                        && self.place[y.0 as usize] == Place::Inline
+                        && !outside
+                    {
                         self.new_buffer(y, false);
                     }
                 }
@@ -288,7 +298,7 @@ impl Planner<'_> {
         let u = &self.facts.uses[result.0 as usize];
         let depth = self.facts.at[result.0 as usize].1;
         let repeated = u.sites.len() > 1 || u.by_broadcast || u.sites.iter().any(|s| s.1 > depth);
-        let direct = self.is_view(op);
+        let direct = self.is_view(op) && (!u.by_dot || self.has_contiguous_rows(result));
         let buffered = (u.by_dot && !direct)
             || (u.by_shuffle && !direct && cost > 0)
             || (repeated && cost >= COSTLY)
@@ -307,11 +317,15 @@ impl Planner<'_> {
     fn is_view(&self, op: &Op) -> bool {
         match &op.kind {
             OpKind::Load { array } => {
-                let role = &self.kernel.operand(*array).role;
+                let operand = self.kernel.operand(*array);
                 let zero = |c: Const| c.as_f64() == 0.0;
-                matches!(role, tilewright_ir::Role::Input { pad } if pad.is_none_or(zero))
+                let even = |shape: Shape| shape.dims().last().is_some_and(|n| n % 2 == 0);
+                let bytes = operand.dtype != DType::I4
+                    || even(operand.shape) && even(self.kernel.ty(op.results[0]).shape);
+                bytes && matches!(operand.role, Role::Input { pad } if pad.is_none_or(zero))
             }
-            OpKind::Transpose { .. } | OpKind::Slice { .. } => self.operand_is_view(op),
+            OpKind::Transpose { .. } => self.operand_is_view(op),
+            OpKind::Slice { .. } => self.kernel.ty(op.results[0]).dtype != DType::I4 && self.operand_is_view(op),
             OpKind::Reshape => {
                 unit_map(self.kernel.ty(op.operands[0]), self.kernel.ty(op.results[0])).is_some()
                     && self.operand_is_view(op)
@@ -326,6 +340,39 @@ impl Planner<'_> {
             Place::Buffer(_) => true,
             Place::Inline => self.facts.def[v.0 as usize].is_some_and(|d| self.is_view(d)),
             Place::Scalar => false,
+        }
+    }
+
+    /// Whether neighbours along one of a view's last two dimensions are neighbours in memory, as packing needs it.
+    fn has_contiguous_rows(&self, v: Value) -> bool {
+        let shape = self.kernel.ty(v).shape;
+        self.view_strides(v).is_some_and(|strides| {
+            (shape.rank().saturating_sub(2)..shape.rank()).any(|d| strides[d] == 1 || shape.dims()[d] == 1)
+        })
+    }
+
+    /// Elements between neighbours along each dimension of a view.
+    fn view_strides(&self, v: Value) -> Option<Vec<usize>> {
+        if let Place::Buffer(b) = self.place[v.0 as usize] {
+            return Some(self.buffers[b].strides[..self.kernel.ty(v).shape.rank()].to_vec());
+        }
+        let op = self.facts.def[v.0 as usize]?;
+        match &op.kind {
+            OpKind::Load { array } => {
+                let shape = self.kernel.operand(*array).shape;
+                Some(shape.strides()[..shape.rank()].to_vec())
+            }
+            OpKind::Transpose { perm } => {
+                let inner = self.view_strides(op.operands[0])?;
+                Some(perm[..inner.len()].iter().map(|&p| inner[p]).collect())
+            }
+            OpKind::Reshape => {
+                let inner = self.view_strides(op.operands[0])?;
+                let map = unit_map(self.kernel.ty(op.operands[0]), self.kernel.ty(v))?;
+                Some(map.into_iter().map(|d| d.map_or(1, |d| inner[d])).collect())
+            }
+            OpKind::Slice { .. } => self.view_strides(op.operands[0]),
+            _ => None,
         }
     }
 
@@ -401,6 +448,13 @@ impl Planner<'_> {
             }
             let Some(maker) = self.in_place_maker(fold, carried, y) else {
                 modes.push(Carry::Copy);
+                if body.args.contains(&y) {
+                    let end = self.facts.end[&(fold as *const Op)];
+                    let mut swap = Buffer::new(self.buffers[carried].ty, self.pad, false);
+                    swap.touch(end);
+                    self.swaps.insert(arg, self.buffers.len());
+                    self.buffers.push(swap);
+                }
                 continue;
             };
             self.place[y.0 as usize] = Place::Buffer(carried);

@@ -66,12 +66,19 @@ impl Text {
 
     /// Starts `for index in lo..hi step by`, tested before the first step. `carried`: (type, initial value); returns the names
     /// of the carried values in the body.
-    pub(super) fn begin_loop(&mut self, lo: &str, hi: &str, by: usize, carried: &[(String, String)]) -> (Loop, Vec<String>) {
+    pub(super) fn begin_loop(
+        &mut self,
+        lo: &str,
+        hi: &str,
+        by: usize,
+        carried: &[(String, String)],
+    ) -> (Loop, Vec<String>) {
         let id = self.fresh();
         let before = self.block.clone();
         self.enter(format!("loop{id}"));
         let index = format!("%i{id}");
-        let _ = writeln!(self.out, "  {index} = phi i64 [ {lo}, %{before} ], [ %i{id}.next, %loop{id}.latch ]");
+        let _ =
+            writeln!(self.out, "  {index} = phi i64 [ {lo}, %{before} ], [ %i{id}.next, %loop{id}.latch ]");
         let names: Vec<String> = (0..carried.len()).map(|n| format!("%c{id}.{n}")).collect();
         let header = self.out.len();
         let _ = writeln!(self.out, "  %i{id}.more = icmp slt i64 {index}, {hi}");
@@ -88,7 +95,11 @@ impl Text {
         self.line(format!("br label %loop{id}"));
         let mut phis = String::new();
         for (n, ((ty, init), next)) in carried.iter().zip(next).enumerate() {
-            let _ = writeln!(phis, "  %c{id}.{n} = phi {ty} [ {init}, %{} ], [ {next}, %loop{id}.latch ]", l.before);
+            let _ = writeln!(
+                phis,
+                "  %c{id}.{n} = phi {ty} [ {init}, %{} ], [ {next}, %loop{id}.latch ]",
+                l.before
+            );
         }
         self.out.insert_str(l.header, &phis);
         self.label(format!("loop{id}.end"));
