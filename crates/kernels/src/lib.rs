@@ -9,7 +9,7 @@ mod family;
 mod problem;
 
 pub use families::block::{Axis, Block};
-pub use families::matmul::{Epilogue, Gemm, Prologue, matmul_program};
+pub use families::gemm::{Epilogue, Gemm, Prologue, matmul_program};
 pub use families::{epilogue, families, family};
 pub use family::{Domain, Family, Inputs, Machine, Space, Work};
 pub use problem::{Config, Key, Kind, Problem, Val};

@@ -2,7 +2,7 @@
 
 use tilewright_dtype::DType;
 
-use super::matmul::Gemm;
+use super::gemm::Gemm;
 use crate::family::{Machine, Space};
 use crate::problem::Config;
 
@@ -60,7 +60,10 @@ pub fn space(g: &Gemm, weights: usize, machine: &Machine) -> Space {
         if configs.len() < KEPT && ratio < 2.0 {
             configs.push(config);
         } else {
-            pruned.push((config, format!("packing, accumulator traffic and tails cost {ratio:.2} times the best cut's")));
+            pruned.push((
+                config,
+                format!("packing, accumulator traffic and tails cost {ratio:.2} times the best cut's"),
+            ));
         }
     }
     Space { configs, pruned }
@@ -81,9 +84,13 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn cuts(&self) -> impl Iterator<Item = Cut> {
-        let (rows, cols, terms) = (candidates(ROWS, self.g.m), candidates(COLS, self.g.n), candidates(TERMS, self.g.k));
-        let tiles: Vec<(usize, usize)> = rows.iter().flat_map(|&bm| cols.iter().map(move |&bn| (bm, bn))).collect();
-        tiles.into_iter().flat_map(move |(bm, bn)| terms.clone().into_iter().map(move |bk| Cut { bm, bn, bk }))
+        let (rows, cols, terms) =
+            (candidates(ROWS, self.g.m), candidates(COLS, self.g.n), candidates(TERMS, self.g.k));
+        let tiles: Vec<(usize, usize)> =
+            rows.iter().flat_map(|&bm| cols.iter().map(move |&bn| (bm, bn))).collect();
+        tiles
+            .into_iter()
+            .flat_map(move |(bm, bn)| terms.clone().into_iter().map(move |bk| Cut { bm, bn, bk }))
     }
 
     fn config(&self, c: Cut, order: usize) -> Config {
@@ -100,13 +107,25 @@ impl Plan<'_> {
         let sums = 4 * self.weights * bm * bn;
         let blocks = bk * (bm * width(self.g.a) + self.weights * bn * width(self.g.b));
         if sums > l2 / 2 {
-            return Some(format!("accumulators of {bm} x {bn} take {}, more than half of L2 ({})", size(sums), size(l2)));
+            return Some(format!(
+                "accumulators of {bm} x {bn} take {}, more than half of L2 ({})",
+                size(sums),
+                size(l2)
+            ));
         }
         if sums + blocks > l2 {
-            return Some(format!("accumulators and blocks take {}, L2 has {}", size(sums + blocks), size(l2)));
+            return Some(format!(
+                "accumulators and blocks take {}, L2 has {}",
+                size(sums + blocks),
+                size(l2)
+            ));
         }
         if self.panel(bk) > l1 && bk > TERMS[0] {
-            return Some(format!("two vectors of columns by {bk} terms take {}, L1 has {}", size(self.panel(bk)), size(l1)));
+            return Some(format!(
+                "two vectors of columns by {bk} terms take {}, L1 has {}",
+                size(self.panel(bk)),
+                size(l1)
+            ));
         }
         None
     }
@@ -115,7 +134,8 @@ impl Plan<'_> {
         let cores = self.machine.cores;
         let most = self.cells(Cut { bm: ROWS[0].min(self.g.m), bn: COLS[0].min(self.g.n), ..c });
         let cells = self.cells(c);
-        (cells < cores.min(most)).then(|| format!("{cells} cells for {cores} cores, smaller tiles make up to {most}"))
+        (cells < cores.min(most))
+            .then(|| format!("{cells} cells for {cores} cores, smaller tiles make up to {most}"))
     }
 
     fn cells(&self, c: Cut) -> usize {
@@ -146,7 +166,9 @@ impl Plan<'_> {
     fn worse_order(&self, c: Cut) -> Option<String> {
         let [down, along] = self.traffic(c);
         let moves = self.g.m > c.bm && self.g.n > c.bn;
-        moves.then(|| format!("reads {}, the other order {}", size(down.max(along)), size(down.min(along))))
+        moves.then(|| {
+            format!("reads {} from memory, the other order {}", size(down.max(along)), size(down.min(along)))
+        })
     }
 }
 
@@ -169,5 +191,9 @@ fn candidates(sizes: &[usize], dim: usize) -> Vec<usize> {
 }
 
 fn size(bytes: usize) -> String {
-    if bytes < 1 << 20 { format!("{:.0} KiB", bytes as f64 / 1024.0) } else { format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)) }
+    if bytes < 1 << 20 {
+        format!("{:.0} KiB", bytes as f64 / 1024.0)
+    } else {
+        format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+    }
 }

@@ -12,16 +12,8 @@ use crate::problem::{Config, Key, Kind, Problem};
 
 pub struct Cast;
 
-static DTYPES: &[DType] = &[
-    DType::F32,
-    DType::BF16,
-    DType::F16,
-    DType::F8E4M3,
-    DType::F8E5M2,
-    DType::I32,
-    DType::I8,
-    DType::U8,
-];
+static DTYPES: &[DType] =
+    &[DType::F32, DType::BF16, DType::F16, DType::F8E4M3, DType::F8E5M2, DType::I32, DType::I8, DType::U8];
 
 static KEYS: &[Key] = &[
     Key::dim("rows", "rows"),
@@ -72,7 +64,11 @@ impl Family for Cast {
         if let Some((lo, hi)) = p.dtype_of("to").int_range() {
             let wraps = p.dtype_of("from").is_int();
             for y in &mut y {
-                let whole = if wraps { lo + (*y as i64 - lo).rem_euclid(hi - lo + 1) } else { (*y as i64).clamp(lo, hi) };
+                let whole = if wraps {
+                    lo + (*y as i64 - lo).rem_euclid(hi - lo + 1)
+                } else {
+                    (*y as i64).clamp(lo, hi)
+                };
                 *y = whole as f64;
             }
         }
@@ -81,7 +77,10 @@ impl Family for Cast {
 
     fn work(&self, p: &Problem) -> Work {
         let elements = p.dim("rows") as f64 * p.dim("cols") as f64;
-        Work { bytes: bytes(p.dtype_of("from"), elements) + bytes(p.dtype_of("to"), elements), ..Work::default() }
+        Work {
+            bytes: bytes(p.dtype_of("from"), elements) + bytes(p.dtype_of("to"), elements),
+            ..Work::default()
+        }
     }
 
     fn rows(&self) -> Option<&'static str> {

@@ -41,10 +41,12 @@ pub fn gelu_erf(x: Tile<'_>) -> Tile<'_> {
     0.5 * x * (1.0 + (x * std::f64::consts::FRAC_1_SQRT_2).erf())
 }
 
-/// `x / (1 + exp(-x))`, as `x * exp(min(x, 0)) / (1 + exp(-|x|))`, in which nothing overflows.
+/// `x / (1 + exp(-x))`, as `x/2 * (1 + tanh(x/2))`: nothing overflows, and the error stays small beside `x` however
+/// uncertain `x` is.
 #[track_caller]
 pub fn silu(x: Tile<'_>) -> Tile<'_> {
-    x * x.min(0.0).exp() / (1.0 + (-x.abs()).exp())
+    let half = 0.5 * x;
+    half * (1.0 + half.tanh())
 }
 
 /// `silu(gate) * up` (Shazeer, "GLU variants improve transformer", 2020).
@@ -146,14 +148,7 @@ impl Step {
         steps.iter().fold(first, |x, step| step.apply(block, x, last, prefix, added))
     }
 
-    fn apply<'k>(
-        self,
-        block: &Block<'k>,
-        x: Tile<'k>,
-        up: Tile<'k>,
-        prefix: &str,
-        added: DType,
-    ) -> Tile<'k> {
+    fn apply<'k>(self, block: &Block<'k>, x: Tile<'k>, up: Tile<'k>, prefix: &str, added: DType) -> Tile<'k> {
         let name = &format!("{prefix}{}", self.name());
         match self {
             Bias => x + block.per_column(name, added).cast(DType::F32),

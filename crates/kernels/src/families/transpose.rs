@@ -65,14 +65,17 @@ impl Family for Transpose {
                     continue;
                 }
                 if tile > machine.l2_bytes as f64 / 4.0 {
-                    let why = format!("a tile takes {tile} bytes, a quarter of L2 is {}", machine.l2_bytes / 4);
+                    let why =
+                        format!("a tile takes {tile} bytes, a quarter of L2 is {}", machine.l2_bytes / 4);
                     space.pruned.push((c, why));
                 } else {
                     space.configs.push(c);
                 }
             }
         }
-        let fits = |c: &Config| bytes(p.dtype(), c.0.values().product::<i64>() as f64) <= machine.l1_bytes as f64 / 2.0;
+        let fits = |c: &Config| {
+            bytes(p.dtype(), c.0.values().product::<i64>() as f64) <= machine.l1_bytes as f64 / 2.0
+        };
         space.configs.sort_by_key(|c| !fits(c));
         space
     }
