@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{agree, all_agree, build, inputs, machine, problem};
+use common::{agree, all_agree, all_held, build, inputs, machine, problem};
 use tilewright_dtype::Tensor;
 use tilewright_kernels::Config;
 
@@ -48,13 +48,22 @@ fn every_block_size_computes_the_reference() {
         "batch=3 heads=2 kv_heads=2 q_len=19 kv_len=6 head_dim=8",
     ] {
         for flags in ["", "causal", "window=1", "window=4", "causal window=100"] {
-            for lengths in ["", "lengths"] {
-                for dtype in ["f32", "bf16"] {
-                    let words = format!("attention {sizes} dtype={dtype} {flags} {lengths}");
-                    all_agree(&words.split_whitespace().collect::<Vec<_>>().join(" "), BLOCKS);
-                }
+            for rest in ["dtype=f32", "dtype=bf16 lengths"] {
+                all_agree(format!("attention {sizes} {rest} {flags}").trim_end(), BLOCKS);
             }
         }
+    }
+}
+
+#[test]
+fn derived_bounds_decide_attention() {
+    for dtype in ["f32", "bf16", "f16"] {
+        for flags in ["causal", "window=4 lengths"] {
+            let sizes = "batch=2 heads=2 kv_heads=1 q_len=9 kv_len=20 head_dim=16";
+            all_held(&format!("attention {sizes} dtype={dtype} {flags}"), BLOCKS);
+        }
+        let sizes = "batch=2 heads=4 kv_heads=2 kv_len=50 head_dim=16";
+        all_held(&format!("decode_attention {sizes} dtype={dtype} lengths"), &[&[("bk", 6), ("splits", 3)]]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{agree, all_agree, build, inputs, machine, problem};
+use common::{agree, all_agree, all_held, build, inputs, machine, problem};
 use tilewright_dtype::Tensor;
 use tilewright_ir::print;
 use tilewright_kernels::Config;
@@ -77,6 +77,16 @@ fn every_cut_computes_the_reference() {
             }
         }
     }
+}
+
+#[test]
+fn derived_bounds_decide_row_kernels() {
+    for kernel in KERNELS {
+        for dtype in ["f32", "bf16", "f16"] {
+            all_held(&with(kernel, 5, 100, dtype), CUTS);
+        }
+    }
+    all_held("rotary batch=1 heads=2 seq=9 head_dim=16 dtype=bf16", &[&[("bh", 2), ("bs", 4)]]);
 }
 
 /// Infinities and NaN early, late and everywhere, and the greatest finite numbers.

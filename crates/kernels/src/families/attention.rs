@@ -7,7 +7,7 @@ use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::DType;
 use tilewright_ir::{Builder, Program, Tile};
 
-use super::rows::{self, FLOATS, LOWEST};
+use super::rows::{self, FLOATS};
 use crate::family::{Domain, Family, Inputs, Machine, Space, Work};
 use crate::problem::{Config, Key, Kind, Problem};
 
@@ -174,10 +174,10 @@ pub(super) fn validate_heads(p: &Problem) -> Result<()> {
 }
 
 /// The state of a fold over key blocks before the first: the greatest score `m` [rows, 1], the sum `l` [rows, 1] of
-/// `exp(score - m)`, and the values `acc` [rows, d] so weighted. `m` starts at the least finite number, so that rows
-/// that see no key keep `l = 0`.
+/// `exp(score - m)`, and the values `acc` [rows, d] so weighted.
 pub(super) fn empty<'k>(b: &'k Builder, rows: usize, d: usize) -> [Tile<'k>; 3] {
-    [(LOWEST, 1), (0.0, 1), (0.0, d)].map(|(value, cols)| b.splat(value, DType::F32, &[rows, cols]))
+    [(f64::NEG_INFINITY, 1), (0.0, 1), (0.0, d)]
+        .map(|(value, cols)| b.splat(value, DType::F32, &[rows, cols]))
 }
 
 /// The f32 scores [rows, keys] of queries [rows, d] against keys [keys, d].
@@ -190,8 +190,8 @@ pub(super) fn scores<'k>(q: Tile<'k>, k: Tile<'k>) -> Tile<'k> {
 /// weights are rounded to the values' dtype for the product.
 pub(super) fn attend<'k>([m, l, acc]: [Tile<'k>; 3], scores: Tile<'k>, v: Tile<'k>) -> [Tile<'k>; 3] {
     let top = m.max(scores.max_along(1));
-    let weights = (scores - top).exp();
-    let old = (m - top).exp();
+    let shift = rows::finite(top);
+    let (weights, old) = ((scores - shift).exp(), (m - shift).exp());
     [top, l * old + weights.sum(1), weights.cast(v.ty().dtype).dot(v, acc * old)]
 }
 

@@ -7,7 +7,7 @@ use tilewright_dtype::DType;
 use tilewright_ir::{Builder, Program};
 
 use super::logsumexp;
-use super::rows::{self, Cut, LOWEST};
+use super::rows::{self, Cut};
 use crate::family::{Domain, Family, Inputs, Machine, Space, Work};
 use crate::problem::{Config, Key, Problem};
 
@@ -46,12 +46,13 @@ impl Family for CrossEntropy {
         let loss = b.output("loss", DType::F32, &[cut.rows, 1]);
         let i = cut.grid(&b);
         let label = labels.load((i, 0), &[cut.br, 1]);
-        let init = [LOWEST, 0.0, 0.0].map(|v| cut.column(&b, v));
+        let init = [f64::NEG_INFINITY, 0.0, 0.0].map(|v| cut.column(&b, v));
         let [m, l, picked] = b.fold("j", 0, cut.blocks, init, |j, [m, l, picked]| {
             let x = x.load((i, j), &cut.tile()).cast(DType::F32);
             let top = m.max(x.max_along(1));
+            let shift = rows::finite(top);
             let chosen = cut.columns(&b, j).eq(label).select(x, 0.0);
-            [top, l * (m - top).exp() + (x - top).exp().sum(1), picked + chosen.sum(1)]
+            [top, l * (m - shift).exp() + (x - shift).exp().sum(1), picked + chosen.sum(1)]
         });
         loss.store((i, 0), logsumexp::joined(m, l) - picked);
         b.finish().map(Program::single)

@@ -160,7 +160,7 @@ fn combine(p: &Problem, splits: usize) -> Result<Kernel> {
     let o = b.output("o", p.dtype(), &[batch, heads, d]);
     let [n, h] = b.grid([("n", batch), ("h", kv_heads)]);
     let [m, l, acc] = parts.map(|(part, width)| part.load((n, h, 0, 0), &[1, group, splits, width]));
-    let weights = (m - m.max_along(2)).exp();
+    let weights = (m - rows::finite(m.max_along(2))).exp();
     let [l, acc] = [l, acc].map(|part| (weights * part).sum(2));
     o.store((n, h, 0), attention::mean(acc, l).cast(p.dtype()).reshape(&[1, group, d]));
     b.finish()

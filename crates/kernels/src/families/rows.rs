@@ -12,10 +12,6 @@ use crate::problem::{Config, Key, Kind, Problem};
 /// The element types of row kernels and attention; all of them compute in f32.
 pub const FLOATS: &[DType] = &[DType::F32, DType::BF16, DType::F16];
 
-/// The least finite f32. Carried maxima start here and not at minus infinity: `exp(-inf - LOWEST)` is 0, where
-/// `exp(-inf - -inf)` would be NaN, and no finite f32 lies below.
-pub const LOWEST: f64 = f32::MIN as f64;
-
 /// The keys of a kernel over independent rows.
 pub static ROW_KEYS: &[Key] = &[
     Key::dim("rows", "independent rows"),
@@ -75,15 +71,22 @@ impl Cut {
     }
 }
 
-/// The greatest `m` of each row, at least [`LOWEST`], and the sum of `exp(x - m)`, in one pass: each block rescales the
-/// sum to the new maximum (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). `load` gives
-/// the f32 tile `j`, minus infinity past the row's end.
+/// The greatest `m` of each row and the sum of `exp(x - m)`, in one pass: each block rescales the sum to the new
+/// maximum (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). `load` gives the f32 tile `j`,
+/// minus infinity past the row's end. The sum of a row of only minus infinity is 0.
 pub fn max_and_sum<'k>(b: &'k Builder, cut: Cut, load: impl Fn(Tile<'k>) -> Tile<'k>) -> [Tile<'k>; 2] {
-    b.fold("j", 0, cut.blocks, [cut.column(b, LOWEST), cut.column(b, 0.0)], |j, [m, l]| {
+    let init = [f64::NEG_INFINITY, 0.0].map(|v| cut.column(b, v));
+    b.fold("j", 0, cut.blocks, init, |j, [m, l]| {
         let x = load(j);
         let top = m.max(x.max_along(1));
-        [top, l * (m - top).exp() + (x - top).exp().sum(1)]
+        let shift = finite(top);
+        [top, l * (m - shift).exp() + (x - shift).exp().sum(1)]
     })
+}
+
+/// Maxima to subtract before exp: 0 for one of minus infinity, so that `exp(-inf - m)` is 0 and not NaN.
+pub fn finite(m: Tile<'_>) -> Tile<'_> {
+    m.ne(f64::NEG_INFINITY).select(m, 0.0)
 }
 
 /// The configs of a row kernel with `live` f32 tiles in use at once.

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use tilewright_dtype::Tensor;
-use tilewright_interp::{Domain, Options, run};
+use tilewright_interp::{Accuracy, Domain, Options, Verdict, run};
 use tilewright_ir::{DType, Operand, Program, Role, parse, print, verify_program};
 use tilewright_kernels::{Config, Domain as Values, Family, Inputs, Machine, Problem, family};
 
@@ -83,6 +83,29 @@ pub fn all_agree(words: &str, configs: &[&[(&str, usize)]]) {
         let c = Config::of(c);
         let program = build(family, &p, &c);
         agree(family, &p, &c, &program, &inputs(family, &p, &program, seed as u64));
+    }
+}
+
+/// The derived bound is of use: it decides every element, and each dtype-exact result lies within it.
+pub fn all_held(words: &str, configs: &[&[(&str, usize)]]) {
+    let (family, p) = problem(words);
+    for (seed, c) in configs.iter().enumerate() {
+        let c = Config::of(c);
+        let program = build(family, &p, &c);
+        let given = inputs(family, &p, &program, seed as u64);
+        let in_domain = |domain| run(&program, &given, domain, &Options::default()).unwrap().outputs;
+        let (bounds, exact) = (in_domain(Domain::Bound(Accuracy::ieee())), in_domain(Domain::Exact));
+        for (name, bounds) in bounds {
+            for (i, &actual) in exact[&name].v.iter().enumerate() {
+                let (v, e) = (bounds.v[i], bounds.bound(i));
+                let verdict = bounds.judge(i, actual);
+                assert_eq!(
+                    verdict,
+                    Verdict::Held,
+                    "{words} with {c}: `{name}` {i}: {actual} for {v} within {e}"
+                );
+            }
+        }
     }
 }
 
