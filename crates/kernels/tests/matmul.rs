@@ -99,6 +99,8 @@ fn the_order_of_the_grid_is_the_configs() {
     let named = |dims: [(&str, usize); 3]| dims.map(|(n, e)| (n.to_string(), e)).to_vec();
     assert_eq!(grid(1), named([("batch", 3), ("j", 4), ("i", 2)]));
     assert_eq!(grid(2), named([("batch", 3), ("i", 2), ("j", 4)]));
+    let third = Config::of(&[("bm", 32), ("bn", 16), ("bk", 64), ("order", 3)]);
+    assert_eq!(family.build(&p, &third).unwrap_err().code, "config/value");
 }
 
 #[test]
@@ -260,4 +262,22 @@ fn bounds_stay_finite_where_sums_are_large_or_cancel() {
         let e = bound.outputs["o"].e.clone().unwrap();
         assert!(e.iter().all(|e| e.is_finite()), "{word}: {e:?}");
     }
+}
+
+#[test]
+fn work_counts_each_operand_once() {
+    let work = |words: &str| {
+        let (family, p) = problem(words);
+        family.work(&p)
+    };
+    let plain = work("matmul m=2 n=3 k=5 batch=7 dtype=bf16");
+    assert_eq!((plain.flops, plain.bytes, plain.transcendentals), (420.0, 7.0 * 62.0, 0.0));
+    let fused =
+        work("matmul m=2 n=3 k=5 batch=7 dtype=bf16 prologue=row_scale epilogue=gelu+bias+residual+gated");
+    let added = 7.0 * 30.0 + 7.0 * 2.0 * 4.0 + 3.0 * 2.0 + 7.0 * 12.0;
+    assert_eq!((fused.flops, fused.bytes, fused.transcendentals), (840.0, 7.0 * 62.0 + added, 2.0 * 42.0));
+    let quantised = work("matmul m=2 n=4 k=6 dtype=u8 weights=i4 epilogue=scale");
+    assert_eq!(quantised.bytes, 12.0 + 12.0 + 32.0 + 16.0 + 4.0);
+    assert_eq!(work("transpose rows=3 cols=5 dtype=bf16").bytes, 60.0);
+    assert_eq!(work("cast rows=3 cols=5 from=f32 to=i8").bytes, 75.0);
 }

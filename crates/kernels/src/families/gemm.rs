@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use tilewright_diag::Result;
+use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::DType;
 use tilewright_ir::{Builder, Program, Tile};
 
@@ -66,10 +66,16 @@ pub fn matmul_program<const N: usize>(
     let batch = (g.batch > 1).then(|| (g.batch, b.grid([("batch", g.batch)])[0]));
     let (rows, cols) = (("i", g.m.div_ceil(bm)), ("j", g.n.div_ceil(bn)));
     let [i, j] = match config.0.get("order") {
-        Some(2) => b.grid([rows, cols]),
-        _ => {
+        None | Some(1) => {
             let [j, i] = b.grid([cols, rows]);
             [i, j]
+        }
+        Some(2) => b.grid([rows, cols]),
+        Some(order) => {
+            let message = format!("`order={order}` in a config");
+            return Err(
+                Diagnostic::request("config/value", message).rule("1: down the rows; 2: along the columns")
+            );
         }
     };
     let matrix = |name: &str, dtype, dims| b.input_padded(name, dtype, &block::of_batch(batch, dims), 0.0);
