@@ -1,5 +1,7 @@
 //! Row kernels: every config of every shape builds, and computes the reference.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first fault")]
+
 mod common;
 
 use common::{agree, all_agree, all_held, build, inputs, machine, problem};

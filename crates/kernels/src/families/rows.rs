@@ -199,8 +199,11 @@ impl<'k> Summed<'k> {
     }
 }
 
+/// Outputs by name.
+type Outputs = BTreeMap<String, Vec<f64>>;
+
 /// The outputs so far (`sum`, with the flag `residual`) and what is normalised, in float64.
-pub fn residual_reference(p: &Problem, inputs: &Inputs) -> Result<(BTreeMap<String, Vec<f64>>, Vec<f64>)> {
+pub fn residual_reference(p: &Problem, inputs: &Inputs) -> Result<(Outputs, Vec<f64>)> {
     let x = values(inputs, "x")?;
     if !p.flag("residual") {
         return Ok((BTreeMap::new(), x));
