@@ -46,6 +46,7 @@ struct State {
     indices: Vec<Value>,
     values: Vec<ValueInfo>,
     blocks: Vec<Block>,
+    loc: Loc,
     fault: Option<Box<Diagnostic>>,
 }
 
@@ -65,6 +66,7 @@ pub struct Table<'k> {
 
 impl Builder {
     /// Starts a kernel called `name` (an identifier).
+    #[track_caller]
     pub fn new(name: impl Into<String>) -> Builder {
         Builder {
             state: RefCell::new(State {
@@ -75,6 +77,7 @@ impl Builder {
                 indices: Vec::new(),
                 values: Vec::new(),
                 blocks: vec![Block::default()],
+                loc: caller(),
                 fault: None,
             }),
         }
@@ -125,7 +128,7 @@ impl Builder {
         let shape = self.ruled(rules::shape_of(dims)).unwrap_or_default();
         let mut state = self.state.borrow_mut();
         let id = OperandId(state.operands.len() as u32);
-        state.operands.push(Operand { name: name.to_string(), dtype, shape, role });
+        state.operands.push(Operand { name: name.to_string(), dtype, shape, role, loc: caller() });
         Array { b: self, id }
     }
 
@@ -217,13 +220,15 @@ impl Builder {
         }
         let mut body = state.blocks.into_iter().next().unwrap_or_default();
         body.args = [state.indices, state.scalars].concat();
-        let kernel = Kernel {
+        let mut kernel = Kernel {
             name: state.name,
             operands: state.operands,
             grid: state.grid,
             body,
             values: state.values,
+            loc: state.loc,
         };
+        outputs_last(&mut kernel);
         verify::kernel(&kernel)?;
         Ok(kernel)
     }
@@ -254,6 +259,11 @@ impl Builder {
 
     #[track_caller]
     fn record(&self, kind: OpKind, operands: &[Tile<'_>], declared: Option<TileType>) -> Tile<'_> {
+        if operands.iter().any(|t| !std::ptr::eq(t.builder(), self)) {
+            let rule = "a kernel is made of its own builder's tiles";
+            let message = format!("`{}` takes a tile of another kernel", kind.form().name());
+            self.ruled::<()>(Err(TypeError { code: "ir/foreign-tile", message, rule }));
+        }
         let types: Vec<TileType> = operands.iter().map(|t| self.ty(t.value())).collect();
         let made = rules::result_type(&kind, &types, declared, &self.state.borrow().operands);
         let ty = match self.ruled(made) {
@@ -307,6 +317,27 @@ impl<'k> Table<'k> {
     pub fn at(self, index: impl Like<'k>) -> Tile<'k> {
         let index = index.as_index(Tile::new(self.b, Value(u32::MAX)));
         self.b.record(OpKind::Lookup { table: self.id }, &[index], None)
+    }
+}
+
+/// Brings the operands into the order that [`Kernel::operands`] states, however the author declared them.
+fn outputs_last(kernel: &mut Kernel) {
+    let mut order: Vec<usize> = (0..kernel.operands.len()).collect();
+    order.sort_by_key(|&i| kernel.operands[i].is_output());
+    let mut place = vec![OperandId(0); order.len()];
+    for (to, &from) in order.iter().enumerate() {
+        place[from] = OperandId(to as u32);
+    }
+    kernel.operands = order.iter().map(|&i| kernel.operands[i].clone()).collect();
+    renumber(&mut kernel.body, &place);
+}
+
+fn renumber(block: &mut Block, place: &[OperandId]) {
+    for op in &mut block.ops {
+        if let OpKind::Load { array: id } | OpKind::Store { array: id } | OpKind::Lookup { table: id } = &mut op.kind {
+            *id = place[id.0 as usize];
+        }
+        op.regions.iter_mut().for_each(|r| renumber(r, place));
     }
 }
 

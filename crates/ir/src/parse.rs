@@ -25,11 +25,15 @@ pub fn parse(text: &str, file: &str) -> Result<Program> {
     let mut parser = Parser::new(text, file)?;
     let mut kernels = Vec::new();
     while parser.peek().kind != TokenKind::End {
-        kernels.push(parser.kernel()?);
+        let kernel = parser.kernel()?;
+        verify::kernel(&kernel)?;
+        verify::wiring(&kernels, &kernel)?;
+        kernels.push(kernel);
     }
-    let program = Program { kernels };
-    verify::program(&program)?;
-    Ok(program)
+    if kernels.is_empty() {
+        return Err(parser.unexpected(parser.peek(), "`kernel`"));
+    }
+    Ok(Program { kernels })
 }
 
 struct Parser<'a> {
@@ -51,7 +55,7 @@ impl<'a> Parser<'a> {
             file: file.into(),
             tokens: Lexer::new(text, file).all()?,
             next: 0,
-            kernel: empty_kernel(),
+            kernel: Kernel::default(),
             scope: HashMap::new(),
             scoped: Vec::new(),
             ops: Vec::new(),
@@ -60,11 +64,12 @@ impl<'a> Parser<'a> {
     }
 
     fn kernel(&mut self) -> Result<Kernel> {
-        self.kernel = empty_kernel();
+        self.kernel = Kernel::default();
         self.scope.clear();
         self.scoped.clear();
         self.ops.clear();
         self.scalars.clear();
+        self.kernel.loc = self.loc();
         self.word("kernel")?;
         self.kernel.name = self.name("a kernel's name")?.to_string();
         self.expect("(")?;
@@ -88,25 +93,26 @@ impl<'a> Parser<'a> {
         }
         self.expect("{")?;
         self.kernel.body = self.block(args, 0)?;
-        Ok(std::mem::replace(&mut self.kernel, empty_kernel()))
+        Ok(std::mem::take(&mut self.kernel))
     }
 
     fn operands(&mut self, outputs: bool) -> Result<()> {
         while !self.eat(")") {
+            let loc = self.loc();
             let word = self.name("an operand's name")?;
             let name = word.to_string();
             self.expect(":")?;
             let operand = if !outputs && self.eat("scalar") {
                 self.scalars.push(word);
                 let (min, max) = self.range()?;
-                Operand { name, dtype: DType::I32, shape: Shape::SCALAR, role: Role::Scalar { min, max } }
+                Operand { name, dtype: DType::I32, shape: Shape::SCALAR, role: Role::Scalar { min, max }, loc }
             } else if !outputs && self.eat("table") {
                 let shape = self.shape()?;
                 if shape.rank() != 1 {
                     return Err(self.fault("ir/rank", "a table has rank 1".to_string()));
                 }
                 let (min, max) = self.range()?;
-                Operand { name, dtype: DType::I32, shape, role: Role::Table { min, max } }
+                Operand { name, dtype: DType::I32, shape, role: Role::Table { min, max }, loc }
             } else {
                 let ty = self.tile_type()?;
                 let role = if outputs {
@@ -116,7 +122,7 @@ impl<'a> Parser<'a> {
                     let pad = if self.eat("pad") { Some(self.constant(ty.dtype)?) } else { None };
                     Role::Input { pad }
                 };
-                Operand { name, dtype: ty.dtype, shape: ty.shape, role }
+                Operand { name, dtype: ty.dtype, shape: ty.shape, role, loc }
             };
             self.kernel.operands.push(operand);
             self.separator(")")?;
@@ -171,7 +177,7 @@ impl<'a> Parser<'a> {
 
     fn op(&mut self, depth: usize) -> Result<()> {
         let start = self.peek();
-        let loc = Loc { file: self.file.clone(), line: start.line, col: start.col };
+        let loc = self.loc();
         let mut defs = Vec::new();
         let effect_only = matches!(start.text, "store" | "if" | "fold") && self.tokens[self.next + 1].text != "=";
         if !effect_only {
@@ -199,11 +205,6 @@ impl<'a> Parser<'a> {
     fn simple(&mut self, form: Form, defs: Vec<&'a str>, loc: Loc) -> Result<()> {
         let (kind, operands) = self.kind(form)?;
         let declared = if self.eat(":") { Some(self.tile_type()?) } else { None };
-        // A splat is read before its type, whose dtype says what its constant is.
-        let kind = match (kind, declared) {
-            (OpKind::Splat(Const::Int(v)), Some(t)) if t.dtype.is_float() => OpKind::Splat(Const::Float(v as f64)),
-            (kind, _) => kind,
-        };
         let types: Vec<TileType> = operands.iter().map(|&v| self.kernel.ty(v)).collect();
         let made = rules::result_type(&kind, &types, declared, &self.kernel.operands)
             .map_err(|e| Diagnostic::request(e.code, e.message).rule(e.rule).at(loc.span()))?;
@@ -222,7 +223,7 @@ impl<'a> Parser<'a> {
     /// The op after its name, up to its type.
     fn kind(&mut self, form: Form) -> Result<(OpKind, Vec<Value>)> {
         Ok(match form {
-            Form::Splat => (OpKind::Splat(self.any_constant()?), Vec::new()),
+            Form::Splat => (OpKind::Splat(self.splat()?), Vec::new()),
             Form::Iota => (OpKind::Iota { dim: self.size()? }, Vec::new()),
             Form::Load => {
                 let (array, indices) = self.block_of()?;
@@ -273,6 +274,16 @@ impl<'a> Parser<'a> {
             Form::Dot => (OpKind::Dot, self.values(3)?),
             Form::Fold | Form::If => return Err(self.fault("ir/parse", "a block op here".to_string())),
         })
+    }
+
+    /// The constant of a splat. The dtype of the type after it says what it is.
+    fn splat(&mut self) -> Result<Const> {
+        let start = self.next;
+        self.constant(DType::F64)?;
+        let typed = self.eat(":");
+        let dtype = if typed { self.tile_type()?.dtype } else { DType::F64 };
+        self.next = start;
+        self.constant(dtype)
     }
 
     fn block_of(&mut self) -> Result<(OperandId, Vec<Value>)> {
@@ -387,7 +398,7 @@ impl<'a> Parser<'a> {
         if token.kind == TokenKind::Number || token.text == "-" {
             let value = self.int32()?;
             let result = self.new_value(TileType::INDEX, None);
-            let loc = Loc { file: self.file.clone(), line: token.line, col: token.col };
+            let loc = self.loc();
             let kind = OpKind::Splat(Const::Int(value.into()));
             self.push(Op { kind, operands: Vec::new(), results: vec![result], regions: Vec::new(), loc });
             return Ok(result);
@@ -441,27 +452,21 @@ impl<'a> Parser<'a> {
         text.parse::<i32>().map_err(|_| self.unexpected(token, "an i32"))
     }
 
+    /// A constant of `dtype`. One of another kind is left for the type rules to refuse.
     fn constant(&mut self, dtype: DType) -> Result<Const> {
-        match self.any_constant()? {
-            Const::Int(v) if dtype.is_float() => Ok(Const::Float(v as f64)),
-            c => Ok(c),
-        }
-    }
-
-    fn any_constant(&mut self) -> Result<Const> {
         let minus = self.eat("-");
         let token = self.advance();
         let sign = if minus { -1.0 } else { 1.0 };
-        let text = format!("{}{}", if minus { "-" } else { "" }, token.text);
         match token.text {
             "true" if !minus => return Ok(Const::Int(1)),
             "false" if !minus => return Ok(Const::Int(0)),
             "inf" => return Ok(Const::Float(sign * f64::INFINITY)),
-            "nan" => return Ok(Const::Float(f64::NAN)),
+            "nan" if !minus => return Ok(Const::Float(f64::NAN)),
             _ => {}
         }
         if token.kind == TokenKind::Number {
-            if let Ok(v) = text.parse::<i64>() {
+            let text = format!("{}{}", if minus { "-" } else { "" }, token.text);
+            if let (false, Ok(v)) = (dtype.is_float(), text.parse::<i64>()) {
                 return Ok(Const::Int(v));
             }
             if let Ok(v) = text.parse::<f64>() {
@@ -520,6 +525,12 @@ impl<'a> Parser<'a> {
             .at(Span::new(&*self.file, token.line, token.col))
     }
 
+    /// The place of the next token.
+    fn loc(&self) -> Loc {
+        let token = self.peek();
+        Loc { file: self.file.clone(), line: token.line, col: token.col }
+    }
+
     fn last_span(&self) -> Span {
         let token = self.tokens[self.next.saturating_sub(1)];
         Span::new(&*self.file, token.line, token.col)
@@ -527,15 +538,5 @@ impl<'a> Parser<'a> {
 
     fn fault(&self, code: &'static str, message: String) -> Box<Diagnostic> {
         Diagnostic::request(code, message).at(self.last_span())
-    }
-}
-
-fn empty_kernel() -> Kernel {
-    Kernel {
-        name: String::new(),
-        operands: Vec::new(),
-        grid: Vec::new(),
-        body: Block::default(),
-        values: Vec::new(),
     }
 }

@@ -200,10 +200,18 @@ fn names(kernel: &Kernel) -> Vec<String> {
     let mut names = vec![String::new(); kernel.values.len()];
     let mut taken: HashSet<String> = kernel.operands.iter().filter(|o| !o.is_scalar()).map(|o| o.name.clone()).collect();
     let mut number = 0;
-    let mut give = |v: Value, fixed: Option<&str>| {
-        let wish = fixed.or(kernel.values[v.0 as usize].name.as_deref());
+    // Grid dimensions and scalars are declared, so their names stand as they are: the verifier held them to be unique.
+    let scalars = kernel.operands.iter().filter(|o| o.is_scalar()).map(|o| &o.name);
+    for (&v, name) in kernel.body.args.iter().zip(kernel.grid.iter().map(|g| &g.name).chain(scalars)) {
+        taken.insert(name.clone());
+        names[v.0 as usize] = name.clone();
+    }
+    let mut give = |v: Value| {
+        let wish = kernel.values[v.0 as usize].name.as_deref();
         let wish = wish.filter(|n| is_identifier(n) && op_named(n).is_none() && !is_keyword(n));
-        let numbered = |n: &str| n.strip_prefix('v').is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+        let numbered = |n: &str| {
+            n.strip_prefix('v').is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+        };
         let name = match wish.filter(|n| !numbered(n)) {
             Some(n) if !taken.contains(n) => n.to_string(),
             Some(n) => (2..).map(|i| format!("{n}_{i}")).find(|n| !taken.contains(n)).unwrap_or_default(),
@@ -215,19 +223,14 @@ fn names(kernel: &Kernel) -> Vec<String> {
         taken.insert(name.clone());
         names[v.0 as usize] = name;
     };
-    let scalars = kernel.operands.iter().filter(|o| o.is_scalar()).map(|o| o.name.as_str());
-    let fixed = kernel.grid.iter().map(|g| g.name.as_str()).chain(scalars);
-    for (&v, name) in kernel.body.args.iter().zip(fixed) {
-        give(v, Some(name));
-    }
     kernel.walk(&mut |op| {
         for region in &op.regions {
-            region.args.iter().for_each(|&v| give(v, None));
+            region.args.iter().for_each(|&v| give(v));
         }
         let literal = matches!(op.kind, OpKind::Splat(Const::Int(_)))
             && op.results.first().is_some_and(|&r| kernel.ty(r) == TileType::INDEX);
         if !literal {
-            op.results.iter().for_each(|&v| give(v, None));
+            op.results.iter().for_each(|&v| give(v));
         }
     });
     names

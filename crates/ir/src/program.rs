@@ -18,7 +18,7 @@ pub struct Program {
 }
 
 /// A pure function of one grid cell over the kernel's operands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Kernel {
     /// Name, an identifier.
     pub name: String,
@@ -30,6 +30,8 @@ pub struct Kernel {
     pub body: Block,
     /// Every value of the kernel, indexed by [`Value`].
     pub values: Vec<ValueInfo>,
+    /// Where the author began it.
+    pub loc: Loc,
 }
 
 /// An operand's place in [`Kernel::operands`].
@@ -40,8 +42,8 @@ pub struct OperandId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub u32);
 
-/// A named array, scalar or table that a kernel takes or makes.
-#[derive(Clone, Debug, PartialEq)]
+/// A named array, scalar or table that a kernel takes or makes. Equality asks for all but the place.
+#[derive(Clone, Debug)]
 pub struct Operand {
     /// Name, an identifier.
     pub name: String,
@@ -51,6 +53,14 @@ pub struct Operand {
     pub shape: Shape,
     /// What the kernel does with it.
     pub role: Role,
+    /// Where the author declared it.
+    pub loc: Loc,
+}
+
+impl PartialEq for Operand {
+    fn eq(&self, other: &Operand) -> bool {
+        (&self.name, self.dtype, self.shape, &self.role) == (&other.name, other.dtype, other.shape, &other.role)
+    }
 }
 
 /// What a kernel does with an operand.
@@ -80,6 +90,20 @@ pub enum Role {
         /// Greatest element.
         max: i32,
     },
+}
+
+impl Role {
+    /// Narrows a scalar's or a table's range to what `other` allows too.
+    fn narrow(&mut self, other: &Role) {
+        if let (
+            Role::Scalar { min, max } | Role::Table { min, max },
+            Role::Scalar { min: least, max: greatest } | Role::Table { min: least, max: greatest },
+        ) = (self, other)
+        {
+            *min = (*min).max(*least);
+            *max = (*max).min(*greatest);
+        }
+    }
 }
 
 impl Operand {
@@ -263,8 +287,8 @@ impl PartialEq for Const {
     }
 }
 
-/// Where an op was written.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Where an op, an operand or a kernel was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Loc {
     /// Source file.
     pub file: Arc<str>,
@@ -347,7 +371,7 @@ impl Block {
 /// How a program's arrays are wired: who makes each, who reads each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramOperand {
-    /// Operand as first declared.
+    /// Operand as first declared; a scalar's or a table's range is what all kernels that take it allow.
     pub operand: Operand,
     /// Whether the caller gives it.
     pub given: bool,
@@ -371,7 +395,7 @@ impl Program {
                 let known = all.iter().position(|o| o.operand.name == operand.name);
                 match (known, operand.is_output()) {
                     (Some(i), false) if !all[i].given => all[i].returned = false,
-                    (Some(_), _) => {}
+                    (Some(i), _) => all[i].operand.role.narrow(&operand.role),
                     (None, true) => {
                         all.push(ProgramOperand { operand: operand.clone(), given: false, returned: true });
                     }

@@ -18,6 +18,9 @@ impl Interval {
     /// Every i32.
     pub const I32: Interval = Interval { lo: i32::MIN as i64, hi: i32::MAX as i64 };
 
+    /// What is known of an i32 computed from one that may overflow. No i32 lies outside.
+    pub const ANY: Interval = Interval { lo: i64::MIN, hi: i64::MAX };
+
     /// One value.
     pub fn point(x: i64) -> Interval {
         Interval { lo: x, hi: x }
@@ -26,6 +29,12 @@ impl Interval {
     /// Whether every value is an i32.
     pub fn fits_i32(self) -> bool {
         self.lo >= Interval::I32.lo && self.hi <= Interval::I32.hi
+    }
+
+    /// What an op may take for granted of an operand: an overflow may have wrapped it to any i32, and taints what is
+    /// made of it.
+    fn as_operand(self) -> Interval {
+        if self.fits_i32() { self } else { Interval::ANY }
     }
 
     fn union(self, other: Interval) -> Interval {
@@ -53,13 +62,15 @@ pub struct Known {
 #[derive(Clone, Debug)]
 pub struct Ranges {
     known: Vec<Known>,
+    /// Whether the current pass learnt anything.
+    changed: bool,
 }
 
 impl Ranges {
     /// Analyses a kernel whose values are defined before use.
     pub fn of(kernel: &Kernel) -> Ranges {
         let unknown = Known { interval: Interval::I32, grid: 0 };
-        let mut r = Ranges { known: vec![unknown; kernel.values.len()] };
+        let mut r = Ranges { known: vec![unknown; kernel.values.len()], changed: true };
         let (indices, scalars) = kernel.body.args.split_at(kernel.grid.len().min(kernel.body.args.len()));
         for (d, (&v, dim)) in indices.iter().zip(&kernel.grid).enumerate() {
             let interval = Interval { lo: 0, hi: dim.extent as i64 - 1 };
@@ -72,7 +83,10 @@ impl Ranges {
         for (&v, interval) in scalars.iter().zip(declared) {
             r.set(v, Known { interval, grid: 0 });
         }
-        r.block(kernel, &kernel.body);
+        // Carried tiles pick up dependences in their fold's body: pass over the kernel until the bit sets stand still.
+        while std::mem::take(&mut r.changed) {
+            r.block(kernel, &kernel.body);
+        }
         r
     }
 
@@ -87,7 +101,8 @@ impl Ranges {
     }
 
     fn set(&mut self, v: Value, known: Known) {
-        self.known[v.0 as usize] = known;
+        let old = std::mem::replace(&mut self.known[v.0 as usize], known);
+        self.changed |= old.grid != known.grid;
     }
 
     fn block(&mut self, kernel: &Kernel, block: &Block) {
@@ -130,44 +145,44 @@ impl Ranges {
         let body = &op.regions[0];
         for (i, &arg) in body.args.iter().enumerate() {
             let interval =
-                if i == 0 { Interval { lo: lo.lo, hi: (hi.hi - 1).max(lo.lo) } } else { Interval::I32 };
-            self.set(arg, Known { interval, grid });
+                if i == 0 { Interval { lo: lo.lo, hi: hi.hi.saturating_sub(1).max(lo.lo) } } else { Interval::I32 };
+            let carried = self.known(arg).grid;
+            self.set(arg, Known { interval, grid: grid | carried });
         }
-        // Carried values may pick up dependences in the body: two passes reach the fixed point of the bit sets.
-        for _ in 0..2 {
-            self.block(kernel, body);
-            for (&arg, &y) in body.args.iter().skip(1).zip(&body.yields) {
-                let from = self.known(y).grid;
-                self.known[arg.0 as usize].grid |= from;
-            }
-        }
-        for (&result, &y) in op.results.iter().zip(&body.yields) {
-            let from = self.known(y).grid;
-            self.set(result, Known { interval: Interval::I32, grid: grid | from });
+        self.block(kernel, body);
+        let carried = body.args.iter().skip(1).zip(&body.yields).zip(&op.results);
+        for ((&arg, &y), &result) in carried {
+            let known = Known { interval: Interval::I32, grid: self.known(arg).grid | self.known(y).grid };
+            self.set(arg, known);
+            self.set(result, known);
         }
     }
 
     fn scalar(&self, kernel: &Kernel, op: &Op) -> Interval {
-        let x = op.operands.first().map_or(Interval::I32, |&v| self.interval(v));
-        let y = op.operands.get(1).map_or(Interval::I32, |&v| self.interval(v));
+        let operand = |i: usize| op.operands.get(i).map_or(Interval::I32, |&v| self.interval(v).as_operand());
+        let (x, y) = (operand(0), operand(1));
         match &op.kind {
             OpKind::Splat(Const::Int(v)) => Interval::point(*v),
             OpKind::Lookup { table } => match kernel.operand(*table).role {
                 Role::Table { min, max } => Interval { lo: min.into(), hi: max.into() },
                 _ => Interval::I32,
             },
-            OpKind::Binary(BinaryOp::Add) => Interval { lo: x.lo + y.lo, hi: x.hi + y.hi },
-            OpKind::Binary(BinaryOp::Sub) => Interval { lo: x.lo - y.hi, hi: x.hi - y.lo },
+            OpKind::Binary(BinaryOp::Add) => {
+                Interval { lo: x.lo.saturating_add(y.lo), hi: x.hi.saturating_add(y.hi) }
+            },
+            OpKind::Binary(BinaryOp::Sub) => {
+                Interval { lo: x.lo.saturating_sub(y.hi), hi: x.hi.saturating_sub(y.lo) }
+            },
             OpKind::Binary(BinaryOp::Mul) => x.corners(y, i64::saturating_mul),
             OpKind::Binary(BinaryOp::Div) if y.lo > 0 => x.corners(y, i64::div_euclid),
             OpKind::Binary(BinaryOp::Rem) if y.lo > 0 => Interval { lo: 0, hi: y.hi - 1 },
             OpKind::Binary(BinaryOp::Min) => Interval { lo: x.lo.min(y.lo), hi: x.hi.min(y.hi) },
             OpKind::Binary(BinaryOp::Max) => Interval { lo: x.lo.max(y.lo), hi: x.hi.max(y.hi) },
-            OpKind::Unary(UnaryOp::Neg) => Interval { lo: -x.hi, hi: -x.lo },
-            OpKind::Select => {
-                let z = op.operands.get(2).map_or(Interval::I32, |&v| self.interval(v));
-                y.union(z)
-            }
+            OpKind::Unary(UnaryOp::Neg) => {
+                Interval { lo: x.hi.saturating_neg(), hi: x.lo.saturating_neg() }
+            },
+            OpKind::Select => y.union(operand(2)),
+            _ if !x.fits_i32() || !y.fits_i32() => Interval::ANY,
             _ => Interval::I32,
         }
     }

@@ -3,7 +3,7 @@
 use tilewright_dtype::DType;
 
 use crate::ops::{BinaryOp, ReduceOp, UnaryOp};
-use crate::program::{Const, OpKind, Operand, Role};
+use crate::program::{Const, OpKind, Operand, OperandId, Role};
 use crate::types::{Shape, TileType};
 
 /// A broken type rule.
@@ -54,12 +54,12 @@ pub fn result_type(
     let inferred = match kind {
         OpKind::Splat(value) => Some(splat(*value, declared)?),
         OpKind::Iota { dim } => Some(iota(*dim, declared)?),
-        OpKind::Load { array } => Some(load(&arrays[array.0 as usize], operands, declared)?),
+        OpKind::Load { array } => Some(load(operand(arrays, *array)?, operands, declared)?),
         OpKind::Store { array } => {
-            store(&arrays[array.0 as usize], operands)?;
+            store(operand(arrays, *array)?, operands)?;
             None
         }
-        OpKind::Lookup { table } => Some(lookup(&arrays[table.0 as usize], operands)?),
+        OpKind::Lookup { table } => Some(lookup(operand(arrays, *table)?, operands)?),
         OpKind::Cast => Some(cast(unary(operands)?, declared)?),
         OpKind::Unary(op) => Some(elementwise_unary(*op, unary(operands)?)?),
         OpKind::Binary(op) => Some(elementwise_binary(*op, binary(operands)?)?),
@@ -74,6 +74,13 @@ pub fn result_type(
         OpKind::Dot => Some(dot(operands)?),
         OpKind::Fold | OpKind::If => None,
     };
+    if let (None, Some(stated)) = (inferred, declared) {
+        return fail(
+            "ir/type-mismatch",
+            "an op without a result states no type",
+            format!("`{}` makes nothing, stated as {stated}", kind.form().name()),
+        );
+    }
     if let (Some(made), Some(stated)) = (inferred, declared) {
         if made != stated {
             return fail(
@@ -84,15 +91,18 @@ pub fn result_type(
         }
     }
     if let Some(made) = inferred {
-        if made.shape.checked_elements().is_none() {
-            return fail(
-                "ir/index-overflow",
-                "a tile's elements are counted in 63 bits",
-                format!("{made} has too many elements"),
-            );
+        if storage_bytes(made).is_none() {
+            return fail("ir/index-overflow", "offsets are 64-bit", format!("{made} has 2^63 bytes or more"));
         }
     }
     Ok(inferred)
+}
+
+fn operand(all: &[Operand], id: OperandId) -> Ruled<&Operand> {
+    match all.get(id.0 as usize) {
+        Some(o) => Ok(o),
+        None => fail("ir/unknown-operand", "an op names a declared operand", format!("operand {}", id.0)),
+    }
 }
 
 fn arity<const N: usize>(operands: &[TileType]) -> Ruled<[TileType; N]> {
@@ -126,19 +136,30 @@ fn stated(declared: Option<TileType>) -> Ruled<TileType> {
 
 fn splat(value: Const, declared: Option<TileType>) -> Ruled<TileType> {
     let t = stated(declared)?;
+    constant(value, t.dtype)?;
+    Ok(t)
+}
+
+/// Whether `value` is a constant of `dtype`.
+pub fn constant(value: Const, dtype: DType) -> Ruled<()> {
     let fits = match value {
-        Const::Float(_) => t.dtype.is_float(),
-        Const::Int(v) if t.dtype == DType::Bool => v == 0 || v == 1,
-        Const::Int(v) => t.dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(&v)),
+        Const::Float(_) => dtype.is_float(),
+        Const::Int(v) => dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(&v)),
     };
     if fits {
-        return Ok(t);
+        return Ok(());
     }
     fail(
         "ir/constant",
         "a constant is a float for float dtypes, an integer in range for integer dtypes, true or false for bool",
-        format!("{value:?} is no {}", t.dtype),
+        format!("{value:?} is no {dtype}"),
     )
+}
+
+/// The bytes of a tile or an array of type `t` in memory; `None` where they need more than 63 bits.
+pub fn storage_bytes(t: TileType) -> Option<usize> {
+    let bytes = t.dtype.storage_bytes(t.shape.checked_elements()?)?;
+    i64::try_from(bytes).ok().map(|_| bytes)
 }
 
 fn iota(dim: usize, declared: Option<TileType>) -> Ruled<TileType> {

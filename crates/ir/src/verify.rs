@@ -4,7 +4,7 @@ use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::DType;
 
 use crate::ops::Form;
-use crate::program::{Block, Const, Kernel, Op, OpKind, Operand, Program, Role, Value};
+use crate::program::{Block, Kernel, Op, OpKind, Operand, Program, Role, Value};
 use crate::range::{Interval, Ranges};
 use crate::rules;
 use crate::types::TileType;
@@ -14,39 +14,61 @@ pub fn program(program: &Program) -> Result<()> {
     if program.kernels.is_empty() {
         return Err(Diagnostic::request("ir/empty-program", "a program without kernels"));
     }
-    let mut seen: Vec<&Operand> = Vec::new();
-    for k in &program.kernels {
-        kernel(k)?;
-        for operand in &k.operands {
-            match seen.iter().find(|o| o.name == operand.name) {
-                Some(o) if (o.dtype, o.shape) != (operand.dtype, operand.shape) => {
-                    return Err(Diagnostic::request(
-                        "ir/operand-mismatch",
-                        format!(
-                            "`{}` is {}{} in kernel `{}` and {}{} before",
-                            operand.name, operand.dtype, operand.shape, k.name, o.dtype, o.shape
-                        ),
-                    )
-                    .rule("operands of one name in one program are one array"));
-                }
-                Some(o) if operand.is_output() && !o.is_output() => {
-                    return Err(Diagnostic::request(
-                        "ir/operand-role",
-                        format!("kernel `{}` writes `{}`, which the program was given", k.name, operand.name),
-                    )
-                    .rule("a program's inputs are not written"));
-                }
-                _ => seen.push(operand),
-            }
-        }
+    program.kernels.iter().try_for_each(kernel)?;
+    (0..program.kernels.len()).try_for_each(|i| wiring(&program.kernels[..i], &program.kernels[i]))
+}
+
+/// Verifies that the operands of `kernel` agree with those of the same names in the kernels before it.
+pub(crate) fn wiring(before: &[Kernel], kernel: &Kernel) -> Result<()> {
+    let name = &kernel.name;
+    if before.iter().any(|k| k.name == *name) {
+        return Err(Diagnostic::request("ir/name", format!("kernel `{name}` is declared twice"))
+            .rule("the kernels of a program have different names")
+            .at(kernel.loc.span()));
+    }
+    for new in &kernel.operands {
+        let Some(old) = before.iter().flat_map(|k| &k.operands).find(|o| o.name == new.name) else { continue };
+        let is_array = |o: &Operand| matches!(o.role, Role::Input { .. } | Role::Output { .. });
+        let fault = if (old.dtype, old.shape) != (new.dtype, new.shape) {
+            let types = format!("{}{} in kernel `{name}` and {}{} before", new.dtype, new.shape, old.dtype, old.shape);
+            Diagnostic::request("ir/operand-mismatch", format!("`{}` is {types}", new.name))
+                .rule("operands of one name in one program are one array")
+        } else if is_array(old) != is_array(new) {
+            let kinds = if is_array(new) { "an array" } else { "a scalar or a table" };
+            Diagnostic::request("ir/operand-mismatch", format!("`{}` is {kinds} in kernel `{name}` only", new.name))
+                .rule("scalars and tables come from the caller: no kernel makes them, and none reads them as arrays")
+        } else if new.is_output() && !old.is_output() {
+            Diagnostic::request("ir/operand-role", format!("kernel `{name}` writes `{}`, which the program was given", new.name))
+                .rule("a program's inputs are not written")
+        } else if new.is_output() {
+            Diagnostic::request("ir/double-writer", format!("kernel `{name}` writes `{}`, as a kernel before it does", new.name))
+                .rule("one kernel of a program writes an array")
+        } else if ranges_part(before, new) {
+            Diagnostic::request("ir/range", format!("no value of `{}` suits kernel `{name}` and those before it", new.name))
+                .rule("a scalar or a table lies in the ranges that all its kernels state")
+        } else {
+            continue;
+        };
+        return Err(fault.at(new.loc.span()));
     }
     Ok(())
 }
 
+/// Whether no i32 lies in the range of the scalar or table `new` and in those that `before` states for it.
+fn ranges_part(before: &[Kernel], new: &Operand) -> bool {
+    let range = |o: &Operand| match o.role {
+        Role::Scalar { min, max } | Role::Table { min, max } => Some((min, max)),
+        _ => None,
+    };
+    let stated = before.iter().flat_map(|k| &k.operands).filter(|o| o.name == new.name).chain([new]).filter_map(range);
+    let joint = stated.reduce(|(a, b), (c, d)| (a.max(c), b.min(d)));
+    joint.is_some_and(|(min, max)| min > max)
+}
+
 /// Verifies one kernel.
 pub fn kernel(kernel: &Kernel) -> Result<()> {
-    declarations(kernel)?;
-    let mut v = Verifier { kernel, defined: vec![false; kernel.values.len()] };
+    declarations(kernel).map_err(|d| d.at_if_absent(Some(kernel.loc.span())))?;
+    let mut v = Verifier { kernel, scope: vec![Scope::Before; kernel.values.len()] };
     let expected = kernel.grid.len() + kernel.operands.iter().filter(|o| o.is_scalar()).count();
     if kernel.body.args.len() != expected {
         let message = format!("{} body arguments where {expected} belong", kernel.body.args.len());
@@ -54,27 +76,32 @@ pub fn kernel(kernel: &Kernel) -> Result<()> {
     }
     for &arg in &kernel.body.args {
         v.define(arg, None)?;
+        v.index(arg, "a grid index or scalar")?;
     }
     v.block(&kernel.body)?;
     if !kernel.body.yields.is_empty() {
-        return Err(v.fault("ir/yield", "a kernel's body yields nothing".to_string()));
+        return Err(v.fault("ir/yield", "a kernel's body yields nothing".to_string()).at(kernel.loc.span()));
     }
     Uses { kernel, ranges: Ranges::of(kernel) }.block(&kernel.body, 0)
 }
 
 fn declarations(kernel: &Kernel) -> Result<()> {
     let fault = |code, message: String| Diagnostic::request(code, format!("{message} in kernel `{}`", kernel.name));
-    let names = kernel.operands.iter().map(|o| &o.name).chain(kernel.grid.iter().map(|g| &g.name));
+    let operands = kernel.operands.iter().map(|o| (&o.name, &o.loc));
+    let names = operands.chain(kernel.grid.iter().map(|g| (&g.name, &kernel.loc)));
     let mut seen: Vec<&str> = Vec::new();
-    for name in std::iter::once(&kernel.name).chain(names.clone()) {
+    for (name, loc) in std::iter::once((&kernel.name, &kernel.loc)).chain(names.clone()) {
         if !is_identifier(name) {
             return Err(fault("ir/name", format!("`{name}` is no identifier"))
-                .rule("names are a letter or `_`, then letters, digits and `_`, and no op's name"));
+                .rule("names are a letter or `_`, then letters, digits and `_`")
+                .at(loc.span()));
         }
     }
-    for name in names {
+    for (name, loc) in names {
         if seen.contains(&name.as_str()) {
-            return Err(fault("ir/name", format!("`{name}` is declared twice")));
+            return Err(fault("ir/name", format!("`{name}` is declared twice"))
+                .rule("operands and grid dimensions have different names")
+                .at(loc.span()));
         }
         seen.push(name);
     }
@@ -86,7 +113,7 @@ fn declarations(kernel: &Kernel) -> Result<()> {
     if !kernel.operands.iter().any(Operand::is_output) {
         return Err(fault("ir/no-output", "no output is declared".to_string()));
     }
-    kernel.operands.iter().try_for_each(|o| operand(o, &fault))
+    kernel.operands.iter().try_for_each(|o| operand(o, &fault).map_err(|d| d.at(o.loc.span())))
 }
 
 fn operand(o: &Operand, fault: &dyn Fn(&'static str, String) -> Box<Diagnostic>) -> Result<()> {
@@ -94,21 +121,18 @@ fn operand(o: &Operand, fault: &dyn Fn(&'static str, String) -> Box<Diagnostic>)
         return Err(fault("ir/shape-mismatch", format!("`{}: {}{}` has a dimension of 0", o.name, o.dtype, o.shape))
             .rule("array dimensions are at least 1"));
     }
-    let bytes = o.shape.checked_elements().and_then(|n| o.dtype.storage_bytes(n));
-    if bytes.is_none_or(|b| i64::try_from(b).is_err()) {
+    if rules::storage_bytes(TileType::new(o.dtype, o.shape)).is_none() {
         return Err(fault("ir/index-overflow", format!("`{}: {}{}` has 2^63 bytes or more", o.name, o.dtype, o.shape))
             .rule("offsets are 64-bit"));
     }
     match o.role {
         Role::Input { pad: Some(pad) } => {
-            let fits = match pad {
-                Const::Float(_) => o.dtype.is_float(),
-                Const::Int(x) if o.dtype == DType::Bool => x == 0 || x == 1,
-                Const::Int(x) => o.dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(&x)),
-            };
-            if !fits {
-                return Err(fault("ir/constant", format!("pad {pad:?} of `{}` is no {}", o.name, o.dtype)));
-            }
+            rules::constant(pad, o.dtype)
+                .map_err(|e| fault(e.code, format!("pad of `{}`: {}", o.name, e.message)).rule(e.rule))?;
+        }
+        Role::Output { combine: Some(_) } if !rules::is_arithmetic(o.dtype) => {
+            return Err(fault("ir/dtype-mismatch", format!("`{}: {}{}` combines writes", o.name, o.dtype, o.shape))
+                .rule("outputs that combine writes are of f64, f32, bf16, f16 or i32"));
         }
         Role::Scalar { min, max } | Role::Table { min, max } if min > max => {
             return Err(fault("ir/range", format!("`{}` lies in {min}..={max}, which is empty", o.name)));
@@ -127,7 +151,18 @@ pub(crate) fn is_identifier(name: &str) -> bool {
 
 struct Verifier<'a> {
     kernel: &'a Kernel,
-    defined: Vec<bool>,
+    scope: Vec<Scope>,
+}
+
+/// Whether a value may be used.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    /// Not yet defined.
+    Before,
+    /// Defined in this block or in one around it.
+    Within,
+    /// Its block has ended.
+    After,
 }
 
 impl Verifier<'_> {
@@ -136,10 +171,9 @@ impl Verifier<'_> {
     }
 
     fn define(&mut self, v: Value, op: Option<&Op>) -> Result<()> {
-        let spot = self.defined.get_mut(v.0 as usize);
-        match spot {
-            Some(d) if !*d => {
-                *d = true;
+        match self.scope.get_mut(v.0 as usize) {
+            Some(s) if *s == Scope::Before => {
+                *s = Scope::Within;
                 Ok(())
             }
             _ => Err(self
@@ -152,11 +186,15 @@ impl Verifier<'_> {
         for op in &block.ops {
             self.op(op).map_err(|d| d.at_if_absent(Some(op.loc.span())))?;
         }
-        block.yields.iter().try_for_each(|&v| self.used(v))
+        block.yields.iter().try_for_each(|&v| self.used(v))?;
+        for &v in block.args.iter().chain(block.ops.iter().flat_map(|op| &op.results)) {
+            self.scope[v.0 as usize] = Scope::After;
+        }
+        Ok(())
     }
 
     fn used(&self, v: Value) -> Result<()> {
-        if self.defined.get(v.0 as usize) == Some(&true) {
+        if self.scope.get(v.0 as usize) == Some(&Scope::Within) {
             return Ok(());
         }
         let name = self.kernel.values.get(v.0 as usize).and_then(|i| i.name.clone());
@@ -169,7 +207,10 @@ impl Verifier<'_> {
         for &v in &op.operands {
             self.used(v)?;
         }
-        let types: Vec<TileType> = op.operands.iter().map(|&v| self.kernel.ty(v)).collect();
+        if let Some(v) = op.results.iter().find(|v| self.scope.len() <= v.0 as usize) {
+            return Err(self.fault("ir/results", format!("value {} is unknown", v.0)));
+        }
+        let types = self.types(&op.operands);
         let declared = op.results.first().map(|&v| self.kernel.ty(v));
         match op.kind.form() {
             Form::Fold => self.fold(op, &types)?,
@@ -199,6 +240,7 @@ impl Verifier<'_> {
         for &arg in &body.args {
             self.define(arg, Some(op))?;
         }
+        self.index(body.args[0], "a fold's index")?;
         self.block(body)?;
         let args: Vec<TileType> = body.args[1..].iter().map(|&v| self.kernel.ty(v)).collect();
         self.same_types("initial and carried", carried, &args)?;
@@ -221,6 +263,13 @@ impl Verifier<'_> {
         let results = self.types(&op.results);
         self.same_types("resulting and yielded", &results, &self.types(&yes.yields))?;
         self.same_types("resulting and yielded", &results, &self.types(&no.yields))
+    }
+
+    fn index(&self, v: Value, what: &str) -> Result<()> {
+        match self.kernel.ty(v) {
+            TileType::INDEX => Ok(()),
+            t => Err(self.fault("ir/index-type", format!("{what} of type {t}")).rule("indices are i32 scalars")),
+        }
     }
 
     fn types(&self, values: &[Value]) -> Vec<TileType> {
@@ -262,8 +311,12 @@ impl Uses<'_> {
         for &v in indices.iter().filter(|&&v| self.kernel.ty(v) == TileType::INDEX) {
             let Interval { lo, hi } = self.ranges.interval(v);
             if !self.ranges.interval(v).fits_i32() {
+                let reach = match (lo, hi) {
+                    (i64::MIN, _) | (_, i64::MAX) => "is made of one that may overflow".to_string(),
+                    _ => format!("may reach {lo}..={hi}"),
+                };
                 return Err(self
-                    .fault("ir/index-overflow", format!("an i32 scalar that may reach {lo}..={hi} is used here"))
+                    .fault("ir/index-overflow", format!("an i32 scalar that {reach} is used here"))
                     .rule("scalars that reach indices, bounds and masks do not overflow i32")
                     .help("declare the range of run-time scalars, or use smaller extents"));
             }
@@ -278,6 +331,9 @@ impl Uses<'_> {
                 self.in_range(self.kernel.operand(array), tile, indices)?;
                 self.one_writer(self.kernel.operand(array), indices, control)
             }
+            OpKind::Lookup { table } => self.in_table(self.kernel.operand(table), indices[0]),
+            // A body that never runs breaks no rule.
+            OpKind::Fold if self.ranges.interval(indices[1]).hi <= self.ranges.interval(indices[0]).lo => Ok(()),
             OpKind::If => {
                 let control = control | self.ranges.known(op.operands[0]).grid;
                 op.regions.iter().try_for_each(|r| self.block(r, control))
@@ -299,6 +355,18 @@ impl Uses<'_> {
                     .rule("a block index points into its array")
                     .help(format!("indices 0..={}", (size - 1) / step)));
             }
+        }
+        Ok(())
+    }
+
+    fn in_table(&self, table: &Operand, index: Value) -> Result<()> {
+        let Interval { lo, hi } = self.ranges.interval(index);
+        let len = table.shape.elements() as i64;
+        if hi < 0 || lo >= len {
+            return Err(self
+                .fault("ir/block-range", format!("element {lo}..={hi} of `{}`, which has {len}", table.name))
+                .rule("a lookup points into its table")
+                .help(format!("indices 0..={}", len - 1)));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use tilewright_dtype::DType;
 use super::{Builder, constant, padded, shape_or_scalar};
 use crate::ops::{BinaryOp, CmpOp, ReduceOp, UnaryOp};
 use crate::program::{OpKind, Value};
+use crate::rules::TypeError;
 use crate::types::{Shape, TileType};
 
 /// A value of the kernel under construction; a scalar is a tile of rank 0.
@@ -285,6 +286,7 @@ impl<'k> Tile<'k> {
     /// Dimension `d` of the result is dimension `perm[d]` of the tile.
     #[track_caller]
     pub fn transpose(self, perm: &[usize]) -> Tile<'k> {
+        self.one_per_dimension(perm);
         self.b.record(OpKind::Transpose { perm: padded(perm) }, &[self], None)
     }
 
@@ -302,6 +304,7 @@ impl<'k> Tile<'k> {
     /// The part of `dims` that begins at `start`.
     #[track_caller]
     pub fn slice(self, start: &[usize], dims: &[usize]) -> Tile<'k> {
+        self.one_per_dimension(start);
         self.shaped(OpKind::Slice { start: padded(start) }, dims)
     }
 
@@ -333,6 +336,15 @@ impl<'k> Tile<'k> {
     #[track_caller]
     pub fn dot(self, y: Tile<'k>, acc: Tile<'k>) -> Tile<'k> {
         self.b.record(OpKind::Dot, &[self, y, acc], None)
+    }
+
+    #[track_caller]
+    fn one_per_dimension(self, list: &[usize]) {
+        if list.len() != self.ty().shape.rank() {
+            let rule = "a list of dimensions or offsets has one entry per dimension of the tile";
+            let message = format!("{} entries for {}", list.len(), self.ty());
+            self.b.ruled::<()>(Err(TypeError { code: "ir/rank", message, rule }));
+        }
     }
 
     #[track_caller]
