@@ -30,6 +30,8 @@ mod report;
 mod run;
 mod select;
 mod shape;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tile;
 
 pub use domain::{Accuracy, Domain};
