@@ -123,12 +123,12 @@ fn measure(clang: &str, spec: &MicroSpec, m: usize, n: usize, k: usize) {
     let bp = b_packed.bytes_mut().as_mut_ptr();
     let cp = c.bytes_mut().as_mut_ptr();
     let (b_rs, t_rs, ps) = ((n * b_bytes) as i64, (k * b_bytes) as i64, b_ps as i64);
-    let mut run_peak = || {
+    let run_peak = || {
         rate(peak_ops * PEAK_ROUNDS as f64, 1, || unsafe {
             peak(PEAK_ROUNDS);
         })
     };
-    let mut run_dot = || {
+    let run_dot = || {
         rate(2.0 * (m * n * k) as f64, 1, || unsafe {
             dot(a_ptr, a_ts, a_rs, a_ks, bp, ps, k64, cp, c_rs as i64, m64, n64, false);
         })
@@ -145,7 +145,19 @@ fn measure(clang: &str, spec: &MicroSpec, m: usize, n: usize, k: usize) {
     }
     ratios.sort_by(f64::total_cmp);
     let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);
-    if std::env::var_os("PCT").is_some() { let q=|p:f64| ratios[((ratios.len()-1) as f64*p) as usize]; println!("n={} p10 {:.3} p25 {:.3} p50 {:.3} p75 {:.3} p90 {:.3} p97 {:.3}", ratios.len(), q(0.1),q(0.25),q(0.5),q(0.75),q(0.9),q(0.97)); }
+    if std::env::var_os("PCT").is_some() {
+        let q = |p: f64| ratios[((ratios.len() - 1) as f64 * p) as usize];
+        println!(
+            "n={} p10 {:.3} p25 {:.3} p50 {:.3} p75 {:.3} p90 {:.3} p97 {:.3}",
+            ratios.len(),
+            q(0.1),
+            q(0.25),
+            q(0.5),
+            q(0.75),
+            q(0.9),
+            q(0.97)
+        );
+    }
     let bytes = (n * k * b_bytes) as f64;
     let best = |f: &mut dyn FnMut()| (0..ROUNDS / 4).map(|_| rate(bytes, 2, &mut *f)).fold(0.0, f64::max);
     let row_major = best(&mut || unsafe { pack_b(b.ptr(), b_rs, k64, n64, k64, n64, bp, ps) });
@@ -181,7 +193,7 @@ fn peak(rt: &mut Runtime, spec: &MicroSpec) -> (String, f64) {
     for s in 0..sums {
         text += &match spec.unit {
             Unit::F32 => {
-                format!("  %d{s} = call {f} @llvm.fmuladd.v{lanes}f32({f} %xf, {f} %xf, {f} %s{s})\n")
+                format!("  %d{s} = call {f} @llvm.fmuladd.v{lanes}f32({f} %s{s}, {f} %xf, {f} %xf)\n")
             }
             Unit::Bf16x2 => format!(
                 "  %d{s} = call {f} @llvm.x86.avx512bf16.dpbf16ps.{bits}({f} %s{s}, {bf} %xb, {bf} %xb)\n"

@@ -108,20 +108,22 @@ pub struct MicroSpec {
 impl MicroSpec {
     /// The kernel for `a · b` on `features` with the register tile that suits a tall C.
     ///
-    /// | CPU | registers | tile | why |
+    /// | CPU | unit | tile | why |
     /// |---|---|---|---|
-    /// | AVX-512 | 32 | 14×2 | 28 sums + 2 of B + 1 of A; 16 loads feed 28 multiplies, two ports each |
-    /// | AVX2 | 16 | 6×2 | 12 sums + 2 of B + 1 of A; 8 loads feed 12 multiplies; 12 cover latency 4 × 2 ports |
-    /// | baseline | 16 | 4×2 | 8 sums + 2 of B + the product and A: two-operand multiply needs a copy |
+    /// | AVX-512 | f32, bf16, i16 | 12×2 | 24 sums + 2 of B leave 6 of 32 registers for A; 14 loads feed 24 multiplies |
+    /// | AVX-512 | 8-bit | 6×4 | 24 sums + 4 of B; fewest instructions a multiply, and a panel of 8-bit units is short |
+    /// | AVX2 | any | 6×2 | 12 sums + 2 of B + 2 of A fill 16 registers; 12 cover a latency of 4 on two ports |
+    /// | baseline | any | 4×2 | 8 sums + 2 of B + A and the product, which a two-operand multiply overwrites |
     ///
     /// # Errors
     /// `cpu/dot-dtypes` where the operands do not mix (a float with an integer) or have no kernel.
     pub fn new(a: DType, b: DType, features: CpuFeatures) -> Result<MicroSpec> {
         let (unit, biased, b_unsigned) = route(a, b, features).ok_or_else(|| no_kernel(a, b))?;
-        let (mr, nr_vectors) = match features.isa {
-            Isa::Avx512 => (14, 2),
-            Isa::Avx2 => (6, 2),
-            Isa::Baseline => (4, 2),
+        let (mr, nr_vectors) = match (features.isa, unit) {
+            (Isa::Avx512, Unit::I8x4) => (6, 4),
+            (Isa::Avx512, _) => (12, 2),
+            (Isa::Avx2, _) => (6, 2),
+            (Isa::Baseline, _) => (4, 2),
         };
         Ok(MicroSpec {
             a,

@@ -181,17 +181,32 @@ impl Tile<'_> {
             ));
             sums.push(format!("%{tag}.c{index}"));
         }
-        let mut a_step = format!("%{tag}.a");
+        let folded = self.folded_rows();
+        let mut a_steps = vec![format!("%{tag}.a")];
+        if steps > 1 && folded.iter().any(|f| *f) {
+            // An equal pointer that LLVM does not know to be equal.
+            for v in 1..self.spec.nr_vectors {
+                let copy = format!("call ptr asm \"# copy {v}\", \"=r,0\"(ptr %{tag}.a)");
+                a_steps.push(self.body.bind(copy));
+            }
+        }
         for s in 0..steps {
             if s > 0 {
-                a_step = self.body.bind(format!("getelementptr i8, ptr {a_step}, i64 {a_ks}"));
+                for a_step in &mut a_steps {
+                    *a_step = self.body.bind(format!("getelementptr i8, ptr {a_step}, i64 {a_ks}"));
+                }
             }
             let b_step = self.body.bind(format!("getelementptr i8, ptr %{tag}.b, i64 {}", s * step));
             let vectors = self.load_b(&b_step);
             for (row, offset) in offsets.iter().enumerate() {
-                let unit = self.load_unit(&a_step, offset);
-                let unit = self.broadcast(&unit);
-                self.multiply_row(rt, &mut sums, row, &unit, &vectors);
+                let copies = if folded[row] { a_steps.len() } else { 1 };
+                let units: Vec<String> = (0..copies)
+                    .map(|copy| {
+                        let unit = self.load_unit(&a_steps[copy], offset);
+                        self.broadcast(&unit)
+                    })
+                    .collect();
+                self.multiply_row(rt, &mut sums, row, &units, &vectors);
             }
         }
         for (index, value) in sums.iter().enumerate() {
@@ -215,6 +230,21 @@ impl Tile<'_> {
             })
             .collect();
         After { a: a_end, b: b_end, sums }
+    }
+
+    /// Rows whose unit of A is loaded anew by every multiplication that uses it, as an AVX-512 memory operand with
+    /// broadcast, in place of once into a register: fewer instructions, more loads. Half of the rows keep both within
+    /// what the core does in the time of the multiplications, and where another thread shares the core, fewer
+    /// instructions are faster.
+    fn folded_rows(&self) -> Vec<bool> {
+        let can = self.spec.features.isa == Isa::Avx512
+            && match self.spec.unit {
+                Unit::F32 | Unit::Bf16x2 => true,
+                // The memory operand is the signed one.
+                Unit::I8x4 => self.spec.b_unsigned,
+                Unit::I16x2 => false,
+            };
+        (0..self.rows).map(|row| can && row % 2 == 1).collect()
     }
 
     fn load_b(&mut self, b: &str) -> Vec<String> {
@@ -251,10 +281,11 @@ impl Tile<'_> {
         rt: &mut Runtime,
         sums: &mut [String],
         row: usize,
-        unit: &str,
+        units: &[String],
         vectors: &[String],
     ) {
         for (v, vector) in vectors.iter().enumerate() {
+            let unit = &units[v % units.len()];
             let sum = &mut sums[row * vectors.len() + v];
             *sum = multiply_add(rt, &mut self.body, self.spec, unit, vector, sum);
         }
@@ -285,7 +316,7 @@ impl Tile<'_> {
                 unit = self.body.bind(format!("or i32 {unit}, {bits}"));
             }
             let unit = self.broadcast(&unit);
-            self.multiply_row(rt, &mut sums, row, &unit, &vectors);
+            self.multiply_row(rt, &mut sums, row, &[unit], &vectors);
         }
         self.body.line("br label %partial.end");
         self.body.label("partial.end");
@@ -402,35 +433,39 @@ fn multiply_add(
             let (i, h) = (format!("<{n} x i32>"), format!("<{} x i16>", 2 * n));
             let a = body.bind(format!("bitcast <{n} x i32> {unit} to {h}"));
             let b = body.bind(format!("bitcast <{n} x i32> {vector} to {h}"));
-            let product = match spec.features.isa {
-                Isa::Baseline => pair_products(body, n, &a, &b),
-                Isa::Avx2 | Isa::Avx512 => {
-                    let f = if spec.features.isa == Isa::Avx2 {
-                        "@llvm.x86.avx2.pmadd.wd"
-                    } else {
-                        "@llvm.x86.avx512.pmaddw.d.512"
-                    };
+            let product = match pair_intrinsic(spec.features.isa) {
+                Some(f) => {
                     rt.declare(format!("declare {i} {f}({h}, {h})"));
                     body.bind(format!("call {i} {f}({h} {a}, {h} {b})"))
                 }
+                None => pair_products(body, n, &a, &b),
             };
             body.bind(format!("add {i} {sum}, {product}"))
         }
     }
 }
 
-/// `a[2i]·b[2i] + a[2i+1]·b[2i+1]` in i32, in the form that LLVM knows as `pmaddwd` on x86-64.
-fn pair_products(body: &mut Body, n: usize, a: &str, b: &str) -> String {
-    let (i, h) = (format!("<{n} x i32>"), format!("<{} x i16>", 2 * n));
-    let mut products = Vec::new();
-    for odd in 0..2 {
-        let pick = mask((0..n).map(|l| 2 * l + odd));
-        let mut side = |x: &str| {
-            let half = body.bind(format!("shufflevector {h} {x}, {h} poison, {pick}"));
-            body.bind(format!("sext <{n} x i16> {half} to {i}"))
-        };
-        let (x, y) = (side(a), side(b));
-        products.push(body.bind(format!("mul nsw {i} {x}, {y}")));
+/// The instruction that multiplies pairs of i16 and adds their products. LLVM does not find it in the portable form next to
+/// a broadcast, so the baseline of x86-64 names it too.
+fn pair_intrinsic(isa: Isa) -> Option<&'static str> {
+    match isa {
+        Isa::Baseline if cfg!(target_arch = "x86_64") => Some("@llvm.x86.sse2.pmadd.wd"),
+        Isa::Baseline => None,
+        Isa::Avx2 => Some("@llvm.x86.avx2.pmadd.wd"),
+        Isa::Avx512 => Some("@llvm.x86.avx512.pmaddw.d.512"),
     }
-    body.bind(format!("add {i} {}, {}", products[0], products[1]))
+}
+
+/// `a[2i]·b[2i] + a[2i+1]·b[2i+1]` in i32, portably.
+fn pair_products(body: &mut Body, n: usize, a: &str, b: &str) -> String {
+    let (i, h, w) = (format!("<{n} x i32>"), format!("<{} x i16>", 2 * n), format!("<{} x i32>", 2 * n));
+    let a = body.bind(format!("sext {h} {a} to {w}"));
+    let b = body.bind(format!("sext {h} {b} to {w}"));
+    let products = body.bind(format!("mul nsw {w} {a}, {b}"));
+    let mut pick = |odd: usize| {
+        let order = mask((0..n).map(|l| 2 * l + odd));
+        body.bind(format!("shufflevector {w} {products}, {w} poison, {order}"))
+    };
+    let (even, odd) = (pick(0), pick(1));
+    body.bind(format!("add {i} {even}, {odd}"))
 }
