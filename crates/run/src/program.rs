@@ -114,6 +114,7 @@ impl Compiled {
 
     /// As [`Compiled::run`], on the stored bytes of arrays of the declared types and shapes, each at a multiple of
     /// [`crate::launch::OPERAND_ALIGN`]. Every returned array must be there; other names are passed over.
+    /// Temporaries start as [`Tensor::fill_poison`] leaves them.
     pub fn run_bytes(
         &self,
         pool: &Pool,
@@ -127,7 +128,11 @@ impl Compiled {
             slots.push(match (array.given, array.returned) {
                 (true, _) => Slot::Given(inputs.get(name).ok_or_else(|| missing(name, inputs.keys().copied()))?),
                 (false, true) => Slot::Made(lent.remove(name).ok_or_else(|| missing(name, lent.keys().copied()))?),
-                (false, false) => Slot::Temporary(empty(array)?),
+                (false, false) => {
+                    let mut temporary = empty(array)?;
+                    temporary.fill_poison();
+                    Slot::Temporary(temporary)
+                }
             });
         }
         self.promises.iter().try_for_each(|p| p.check(&self.arrays, slots[p.array].bytes()))?;
