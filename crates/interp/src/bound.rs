@@ -32,7 +32,8 @@ impl Rounder {
     pub fn new(dtype: DType, accuracy: &Accuracy) -> Rounder {
         let u = dtype.unit_roundoff();
         // Half the least f64 is no f64; a little above it also covers products and quotients that underflow here.
-        let least = if dtype == DType::F64 { f64::MIN_POSITIVE * f64::EPSILON * 8.0 } else { u * dtype.min_normal() };
+        let least =
+            if dtype == DType::F64 { f64::MIN_POSITIVE * f64::EPSILON * 8.0 } else { u * dtype.min_normal() };
         let flush = if accuracy.flushes_denormals { dtype.min_normal() } else { 0.0 };
         Rounder { u, least, flush, max: dtype.max_finite() }
     }
@@ -74,7 +75,7 @@ impl Rounder {
     /// Whether partial sums of `n` terms, rounded, may exceed the greatest finite value.
     pub fn may_overflow(&self, a: f64, n: usize) -> bool {
         let widened = a * (1.0 + gamma(n, self.u) + n as f64 * f64::EPSILON);
-        n > 1 && !(widened <= self.max)
+        n > 1 && (widened > self.max || widened.is_nan())
     }
 }
 
@@ -132,7 +133,14 @@ pub(crate) fn ends(x: f64, e: f64) -> (f64, f64) {
 
 /// The bound of a float `binary` op's result `v`, without `min` and `max`.
 #[inline(always)]
-pub(crate) fn binary(op: BinaryOp, (x, ex): (f64, f64), (y, ey): (f64, f64), v: f64, r: Rounder, div: &TargetRounder) -> f64 {
+pub(crate) fn binary(
+    op: BinaryOp,
+    (x, ex): (f64, f64),
+    (y, ey): (f64, f64),
+    v: f64,
+    r: Rounder,
+    div: &TargetRounder,
+) -> f64 {
     if ex == f64::INFINITY || ey == f64::INFINITY {
         return f64::INFINITY;
     }
@@ -195,7 +203,14 @@ pub(crate) fn extreme(max: bool, (x, ex): (f64, f64), (y, ey): (f64, f64)) -> f6
 
 /// The bound of a float function of one operand, `v = f(x)`, whose accuracy the target states.
 #[inline(always)]
-pub(crate) fn function(op: UnaryOp, f: impl Fn(f64) -> f64, x: f64, ex: f64, v: f64, r: &TargetRounder) -> f64 {
+pub(crate) fn function(
+    op: UnaryOp,
+    f: impl Fn(f64) -> f64,
+    x: f64,
+    ex: f64,
+    v: f64,
+    r: &TargetRounder,
+) -> f64 {
     if ex == f64::INFINITY {
         return f64::INFINITY;
     }

@@ -20,9 +20,9 @@ pub(crate) fn cast(x: &Tile, to: DType, domain: &Domain) -> Tile {
     } else {
         x.v.iter().map(|&x| to.wrap(x as i64) as f64).collect()
     };
-    let e = domain.accuracy().and_then(|accuracy| {
-        if to.is_float() { to_float(x, to, accuracy) } else { to_int(x, to, &v) }
-    });
+    let e = domain
+        .accuracy()
+        .and_then(|accuracy| if to.is_float() { to_float(x, to, accuracy) } else { to_int(x, to, &v) });
     Tile { ty: x.ty.with_dtype(to), v, e, poison: x.poison.clone() }
 }
 

@@ -126,32 +126,22 @@ fn float_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &mut [f64], accuracy: &Acc
     let r = Rounder::new(c.dtype(), accuracy);
     let flushing = accuracy.dot_flushes_denormals && x.dtype() == DType::BF16;
     let (ex, ey) = (operand_bounds(x, flushing), operand_bounds(y, flushing));
-    // s: sums of |x||y| with bounds; p: what the operands' bounds add.
-    let mut s = vec![0.0; v.len()];
-    let p = if ex.is_none() && ey.is_none() {
-        product_and_magnitude(size, &x.v, &y.v, v, &mut s);
-        None
-    } else {
-        product(size, &x.v, &y.v, v);
-        let zeros = |e: Option<Vec<f64>>, t: &Tile| e.unwrap_or_else(|| vec![0.0; t.v.len()]);
-        let (ex, ey) = (zeros(ex, x), zeros(ey, y));
-        let widened = |t: &Tile, e: &[f64]| t.v.iter().zip(e).map(|(v, e)| v.abs() + e).collect::<Vec<f64>>();
-        let (ax, ay) = (widened(x, &ex), widened(y, &ey));
-        let magnitude: Vec<f64> = x.v.iter().map(|x| x.abs()).collect();
-        let mut p = vec![0.0; v.len()];
-        // |x| ey + ex (|y| + ey)
-        product(size, &magnitude, &ey, &mut p);
-        product(size, &ex, &ay, &mut p);
-        product(size, &ax, &ay, &mut s);
-        Some(p)
-    };
+    // t: sums of |x||y|; s: the same with the operands' bounds.
+    let mut t = vec![0.0; v.len()];
+    product_and_magnitude(size, &x.v, &y.v, v, &mut t);
+    let s = (ex.is_some() || ey.is_some()).then(|| {
+        let mut s = vec![0.0; v.len()];
+        product(size, &widened(x, ex), &widened(y, ey), &mut s);
+        s
+    });
     let ec = c.bounds();
     let terms = size.k as f64 + 2.0;
     let up = UP + 4.0 * terms * f64::EPSILON;
     let gamma = gamma(size.k + 1, r.u);
     let flush = if flushing { DType::F32.min_normal() } else { r.flush };
     let each = (0..v.len()).map(|i| {
-        let a = (s[i] + c.v[i].abs() + ec[i]) * up;
+        let s = s.as_ref().map_or(t[i], |s| s[i]);
+        let a = (s + c.v[i].abs() + ec[i]) * up;
         if !a.is_finite() {
             let special = Special { size, x, y, i };
             return special.bound(c.v[i], ec[i], &r);
@@ -159,13 +149,23 @@ fn float_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &mut [f64], accuracy: &Acc
         if a == 0.0 {
             return 0.0;
         }
-        let own = terms * 2.0 * HALF_ULP;
+        // The three sums err by terms / 2^53 of a each.
+        let own = terms * 4.0 * HALF_ULP;
         let tiny = size.k as f64 * (r.least + 2.0 * flush) * (1.0 + gamma) + flush;
-        let e = (p.as_ref().map_or(0.0, |p| p[i]) + ec[i] + (gamma + own) * a + tiny) * up;
+        // |x| ey + ex (|y| + ey) = (|x| + ex) (|y| + ey) - |x||y|
+        let e = ((s - t[i]).max(0.0) + ec[i] + (gamma + own) * a + tiny) * up;
         // Partial sums in any order stay within a and their roundings.
         if a * (1.0 + gamma) + tiny <= r.max { e } else { f64::INFINITY }
     });
     bounds(each.collect())
+}
+
+/// |x| + e.
+fn widened(x: &Tile, e: Option<Vec<f64>>) -> Vec<f64> {
+    match e {
+        Some(e) => x.v.iter().zip(&e).map(|(x, e)| x.abs() + e).collect(),
+        None => x.v.iter().map(|x| x.abs()).collect(),
+    }
 }
 
 /// The bounds of a dot's operand; where the instruction flushes denormals, each that may be one moves by up to the
@@ -230,7 +230,12 @@ fn int_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &[f64]) -> Option<Vec<f64>> 
     product(size, &magnitude(x), &ey, &mut e);
     product(size, &ex, &widened, &mut e);
     // 0 times an undecided factor: undecided.
-    bounds(e.iter().zip(v).map(|(&e, &v)| if e.is_nan() { f64::INFINITY } else { wrapping_bound(v, e) }).collect())
+    bounds(
+        e.iter()
+            .zip(v)
+            .map(|(&e, &v)| if e.is_nan() { f64::INFINITY } else { wrapping_bound(v, e) })
+            .collect(),
+    )
 }
 
 fn poison(size: Size, [x, y, c]: [&Tile; 3]) -> Option<Poison> {

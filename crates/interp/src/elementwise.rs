@@ -226,8 +226,20 @@ fn int_binary_bounds(op: BinaryOp, x: &Tile, y: &Tile, v: &[f64]) -> Option<Vec<
             BinaryOp::Sub => wrapping_bound(x - y, ex + ey),
             BinaryOp::Mul => wrapping_bound(x * y, (x.abs() * ey + ex * y.abs() + ex * ey) * bound::UP),
             BinaryOp::Div => quotient_bound((x, ex), (y, ey)),
-            BinaryOp::And if bool => if false_already { 0.0 } else { 1.0 },
-            BinaryOp::Or if bool => if true_already { 0.0 } else { 1.0 },
+            BinaryOp::And if bool => {
+                if false_already {
+                    0.0
+                } else {
+                    1.0
+                }
+            }
+            BinaryOp::Or if bool => {
+                if true_already {
+                    0.0
+                } else {
+                    1.0
+                }
+            }
             BinaryOp::Xor if bool => 1.0,
             // Which bits or which remainder an interval yields is not worth following.
             _ => f64::INFINITY,

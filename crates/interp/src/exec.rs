@@ -99,7 +99,8 @@ impl<'a> Walk<'a> {
     fn value(&self, kind: &OpKind, op: &Op, operands: &[Arc<Tile>]) -> Result<Tile> {
         let Context { kernel, domain, .. } = self.context;
         let ty = op.results.first().map_or(TileType::INDEX, |&r| kernel.ty(r));
-        let arity = || Diagnostic::request("interp/undefined", format!("`{}` lacks operands", kind.form().name()));
+        let arity =
+            || Diagnostic::request("interp/undefined", format!("`{}` lacks operands", kind.form().name()));
         let x = || operands.first().ok_or_else(arity);
         let y = || operands.get(1).ok_or_else(arity);
         Ok(match kind {

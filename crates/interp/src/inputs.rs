@@ -22,7 +22,8 @@ pub(crate) fn check(program: &Program, inputs: &Inputs) -> Result<()> {
     }
     for operand in given() {
         let Some(tensor) = inputs.get(&operand.name) else {
-            let message = format!("input `{}: {}{}` is not given", operand.name, operand.dtype, operand.shape);
+            let message =
+                format!("input `{}: {}{}` is not given", operand.name, operand.dtype, operand.shape);
             return Err(Diagnostic::request("interp/input-missing", message));
         };
         fits(operand, tensor)?;

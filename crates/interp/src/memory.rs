@@ -76,7 +76,9 @@ impl Source<'_> {
             (Source::Given(_), Some(a)) if dtype.is_float() => {
                 v.iter().zip(e).for_each(|(&v, e)| *e = flush(v, dtype, a));
             }
-            (Source::Made(Values { e: Some(from), .. }), _) => e.copy_from_slice(&from[start..start + e.len()]),
+            (Source::Made(Values { e: Some(from), .. }), _) => {
+                e.copy_from_slice(&from[start..start + e.len()])
+            }
             _ => e.fill(0.0),
         }
     }
@@ -105,7 +107,13 @@ impl<'a> Rows<'a> {
         self.dimension(0, 0, 0, &mut visit);
     }
 
-    fn dimension(&self, d: usize, tile: usize, array: usize, visit: &mut impl FnMut(Range<usize>, Range<usize>)) {
+    fn dimension(
+        &self,
+        d: usize,
+        tile: usize,
+        array: usize,
+        visit: &mut impl FnMut(Range<usize>, Range<usize>),
+    ) {
         if d == self.tile.len() {
             return visit(tile..tile + 1, array..array + 1);
         }
@@ -142,9 +150,12 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(n: usize, what: &str) -> Result<Vec<
         Ok(zeros) => Ok(zeros.into_vec()),
         Err(()) => {
             let bytes = n as f64 * size_of::<T>() as f64;
-            Err(Diagnostic::request("interp/too-large", format!("`{what}` needs {bytes:.3e} bytes in the interpreter"))
-                .rule("the interpreter holds each output in float64")
-                .help("check a smaller problem, or chosen cells of it"))
+            Err(Diagnostic::request(
+                "interp/too-large",
+                format!("`{what}` needs {bytes:.3e} bytes in the interpreter"),
+            )
+            .rule("the interpreter holds each output in float64")
+            .help("check a smaller problem, or chosen cells of it"))
         }
     }
 }

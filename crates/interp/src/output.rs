@@ -76,20 +76,34 @@ impl Output {
         }
     }
 
-    fn element(&mut self, write: &Write, t: usize, a: usize, cell: usize, kernel: &Kernel, report: &mut Report) {
+    fn element(
+        &mut self,
+        write: &Write,
+        t: usize,
+        a: usize,
+        cell: usize,
+        kernel: &Kernel,
+        report: &mut Report,
+    ) {
         let tile = &*write.tile;
         let name = &self.operand.name;
         if let Some(p) = tile.poison.as_ref().filter(|p| p.at[t]) {
-            let rule = "poison (past an edge without pad, division by zero, lookup outside) reaches no output";
+            let rule =
+                "poison (past an edge without pad, division by zero, lookup outside) reaches no output";
             report.add("interp/poison-stored", Some(&write.at), &p.origin.to_string(), rule, || {
                 let place = index_text(self.operand.shape.dims(), a);
-                format!("poison made at {} reaches `{name}`{place} in cell {}", p.origin, cell_text(kernel, cell))
+                format!(
+                    "poison made at {} reaches `{name}`{place} in cell {}",
+                    p.origin,
+                    cell_text(kernel, cell)
+                )
             });
         }
         let (x, ex) = (tile.v[t], tile.e.as_ref().map_or(0.0, |e| e[t]));
         let before = std::mem::replace(&mut self.owner[a], cell as u32 + 1) as usize;
         if self.combine.is_none() && before != 0 && before != cell + 1 {
-            let rule = "each element of an output is written by one grid cell, unless the output combines writes";
+            let rule =
+                "each element of an output is written by one grid cell, unless the output combines writes";
             report.add("interp/second-writer", Some(&write.at), name, rule, || {
                 let place = index_text(self.operand.shape.dims(), a);
                 let (first, second) = (cell_text(kernel, before - 1), cell_text(kernel, cell));
@@ -150,7 +164,8 @@ impl Output {
     }
 
     fn finish_sums(&mut self, written: &[Range<usize>]) {
-        let (Some((magnitudes, count)), Some(e), Some(accuracy)) = (&self.sums, &mut self.e, self.domain.accuracy())
+        let (Some((magnitudes, count)), Some(e), Some(accuracy)) =
+            (&self.sums, &mut self.e, self.domain.accuracy())
         else {
             return;
         };

@@ -28,7 +28,8 @@ impl Report {
         rule: &'static str,
         first: impl FnOnce() -> String,
     ) {
-        let known = self.findings.iter_mut().find(|f| f.code == code && f.key.0.as_ref() == at && f.key.1 == apart);
+        let known =
+            self.findings.iter_mut().find(|f| f.code == code && f.key.0.as_ref() == at && f.key.1 == apart);
         match known {
             Some(f) => f.elements += 1,
             None => {

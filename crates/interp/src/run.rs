@@ -78,8 +78,11 @@ fn execute(
         };
         check_size(kernel, order)?;
         let context = context(kernel, inputs, &made, domain)?;
-        let mut outputs =
-            kernel.operands.iter().map(|o| Output::new(o, &domain)).collect::<Result<Vec<Option<Output>>>>()?;
+        let mut outputs = kernel
+            .operands
+            .iter()
+            .map(|o| Output::new(o, &domain))
+            .collect::<Result<Vec<Option<Output>>>>()?;
         for batch in order.chunks(BATCH) {
             for (&cell, effects) in batch.iter().zip(run_batch(&context, batch, options)?) {
                 for at in &effects.undecided {
@@ -126,7 +129,8 @@ fn context<'a>(
         let source = match o.role {
             Role::Output { .. } => None,
             Role::Scalar { .. } => {
-                let missing = || Diagnostic::request("interp/input-missing", format!("`{}` is not given", o.name));
+                let missing =
+                    || Diagnostic::request("interp/input-missing", format!("`{}` is not given", o.name));
                 scalars.push(given.ok_or_else(missing)?.get(0) as i64);
                 None
             }
@@ -152,7 +156,9 @@ fn checked_cells(kernel: &Kernel) -> Result<usize> {
 fn check_size(kernel: &Kernel, cells: &[usize]) -> Result<()> {
     if let Some(cell) = cells.iter().find(|&&c| c >= kernel.cells().min(u32::MAX as usize - 1)) {
         let message = format!("cell {cell} of kernel `{}`, which has {}", kernel.name, kernel.cells());
-        return Err(Diagnostic::request("interp/cell", message).rule("a chosen cell lies below 2^32 - 1 in its grid"));
+        return Err(
+            Diagnostic::request("interp/cell", message).rule("a chosen cell lies below 2^32 - 1 in its grid")
+        );
     }
     match kernel.values.iter().find(|v| v.ty.shape.elements() > MAX_TILE) {
         None => Ok(()),

@@ -12,8 +12,11 @@ pub(crate) fn select(c: &Tile, x: &Tile, y: &Tile) -> Tile {
     } else {
         let (ec, ex, ey) = (c.bounds(), x.bounds(), y.bounds());
         let each = (0..c.v.len()).map(|i| {
-            let (this, other) =
-                if c.v[i] != 0.0 { ((x.v[i], ex[i]), (y.v[i], ey[i])) } else { ((y.v[i], ey[i]), (x.v[i], ex[i])) };
+            let (this, other) = if c.v[i] != 0.0 {
+                ((x.v[i], ex[i]), (y.v[i], ey[i]))
+            } else {
+                ((y.v[i], ey[i]), (x.v[i], ex[i]))
+            };
             if ec[i] == 0.0 { this.1 } else { hull(this, other) }
         });
         bounds(each.collect())

@@ -50,7 +50,8 @@ pub(crate) fn concat(x: &Tile, y: &Tile, dim: usize, to: Shape) -> Tile {
     let poison = match (&x.poison, &y.poison) {
         (None, None) => None,
         (p, q) => {
-            let at = |p: &Option<Poison>, n: usize| p.as_ref().map_or_else(|| vec![false; n], |p| p.at.clone());
+            let at =
+                |p: &Option<Poison>, n: usize| p.as_ref().map_or_else(|| vec![false; n], |p| p.at.clone());
             let origin = p.as_ref().or(q.as_ref()).map(|p| &p.origin);
             origin.and_then(|o| Poison::of(interleave(&at(p, x.v.len()), &at(q, y.v.len()), a, b), o))
         }

@@ -1,5 +1,7 @@
 //! Bounds by example: special values, unknown truth, steps, and how tight they are.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first fault")]
+
 mod common;
 
 use common::{Given, eval};
@@ -57,7 +59,8 @@ fn functions_at_their_edges() {
     assert_eq!(of("rsqrt")[2], (0.0, 0.0));
     assert!(of("sqrt")[1].0.is_nan());
     // A square root whose argument may be negative is undecided.
-    let body = "  t = sub x, y : f32[1]\n  u = mul t, t : f32[1]\n  w = sub u, u : f32[1]\n  r = sqrt w : f32[1]";
+    let body =
+        "  t = sub x, y : f32[1]\n  u = mul t, t : f32[1]\n  w = sub u, u : f32[1]\n  r = sqrt w : f32[1]";
     let values = bound(&[("X", F32, &[1], &[0.1]), ("Y", F32, &[1], &[0.3])], body, (F32, &[1]));
     assert_eq!(values.bound(0), INF);
 }
@@ -87,7 +90,8 @@ fn steps_that_an_interval_crosses_keep_both_integers() {
     let values = bound(&[("X", F32, &[2], &[0.1, 0.35])], body, (I8, &[2]));
     assert_eq!((values.v[0], values.bound(0)), (1.0, 1.0));
     assert_eq!((values.v[1], values.bound(1)), (3.0, 0.0));
-    let values = bound(&[("X", F32, &[2], &[0.1, 0.35])], &body.replace("cast t : i8", "floor t : f32"), (F32, &[2]));
+    let values =
+        bound(&[("X", F32, &[2], &[0.1, 0.35])], &body.replace("cast t : i8", "floor t : f32"), (F32, &[2]));
     assert!(values.bound(0) >= 1.0 && values.bound(1) == 0.0);
 }
 
@@ -171,8 +175,11 @@ fn flushed_denormals_are_legal_only_where_the_target_flushes() {
     let flushing = Domain::Bound(Accuracy { flushes_denormals: true, ..Accuracy::ieee() });
     assert_eq!(eval(flushing, given, body, (F32, &[1])).judge(0, 0.0), Verdict::Held);
     // Only the dot of bf16: x * 2^126 loses all of x.
-    let given: &[Given] =
-        &[("X", BF16, &[1, 1], &[tiny]), ("Y", BF16, &[1, 1], &[2f64.powi(126)]), ("C", F32, &[1, 1], &[0.0])];
+    let given: &[Given] = &[
+        ("X", BF16, &[1, 1], &[tiny]),
+        ("Y", BF16, &[1, 1], &[2f64.powi(126)]),
+        ("C", F32, &[1, 1], &[0.0]),
+    ];
     let body = "  r = dot x, y, c : f32[1,1]";
     assert_eq!(bound(given, body, (F32, &[1, 1])).judge(0, 0.0), Verdict::Failed);
     let flushing = Domain::Bound(Accuracy { dot_flushes_denormals: true, ..Accuracy::ieee() });

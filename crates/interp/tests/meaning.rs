@@ -1,5 +1,7 @@
 //! The meaning of every op, pinned by examples in exact dtypes.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at its first fault")]
+
 mod common;
 
 use common::{Given, assert_same, eval};
@@ -180,14 +182,22 @@ fn dot_meaning() {
     );
     // Every partial sum rounds in the accumulator's dtype, in order of k.
     pin(
-        &[("X", F32, &[1, 2], &[1.0, 1.0]), ("Y", F32, &[2, 1], &[1.0, 1.0]), ("C", F32, &[1, 1], &[16777216.0])],
+        &[
+            ("X", F32, &[1, 2], &[1.0, 1.0]),
+            ("Y", F32, &[2, 1], &[1.0, 1.0]),
+            ("C", F32, &[1, 1], &[16777216.0]),
+        ],
         "  r = dot x, y, c : f32[1,1]",
         (F32, &[1, 1]),
         &[16777216.0],
     );
     // Batches, and integers that wrap.
     pin(
-        &[("X", U8, &[2, 1, 1], &[255.0, 2.0]), ("Y", I8, &[2, 1, 1], &[-128.0, 3.0]), ("C", I32, &[2, 1, 1], &[LEAST, 1.0])],
+        &[
+            ("X", U8, &[2, 1, 1], &[255.0, 2.0]),
+            ("Y", I8, &[2, 1, 1], &[-128.0, 3.0]),
+            ("C", I32, &[2, 1, 1], &[LEAST, 1.0]),
+        ],
         "  r = dot x, y, c : i32[2,1,1]",
         (I32, &[2, 1, 1]),
         &[LEAST - 255.0 * 128.0 + 4294967296.0, 7.0],
@@ -205,7 +215,12 @@ fn movement_meaning(form: Form) {
         }
         Form::Reshape => pin(given, "  r = reshape x : f32[3,2]", (F32, &[3, 2]), &x),
         Form::Transpose => {
-            pin(given, "  r = transpose x, [1, 0] : f32[3,2]", (F32, &[3, 2]), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+            pin(
+                given,
+                "  r = transpose x, [1, 0] : f32[3,2]",
+                (F32, &[3, 2]),
+                &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0],
+            );
             let x: Vec<f64> = (0..6).map(f64::from).collect();
             pin(
                 &[("X", I32, &[1, 2, 3], &x)],
@@ -272,8 +287,11 @@ fn control_meaning(form: Form) {
             pin(given, &branch.replace("lt", "gt"), (F32, &[2]), &[2.0, 3.0]);
         }
         _ => {
-            let given: &[Given] =
-                &[("C", Bool, &[2], &[1.0, 0.0]), ("X", F16, &[2], &[1.0, NAN]), ("Y", F16, &[2], &[NAN, 4.0])];
+            let given: &[Given] = &[
+                ("C", Bool, &[2], &[1.0, 0.0]),
+                ("X", F16, &[2], &[1.0, NAN]),
+                ("Y", F16, &[2], &[NAN, 4.0]),
+            ];
             pin(given, "  r = select c, x, y : f16[2]", (F16, &[2]), &[1.0, 4.0]);
         }
     }

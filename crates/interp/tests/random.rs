@@ -1,13 +1,16 @@
 //! Random programs: every legal execution lies within the bound.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
+
 use proptest::prelude::*;
 use tilewright_interp::testing::{Family, Recipe, recipes};
 use tilewright_interp::{Accuracy, Domain, Options, Outcome, Verdict, run};
-use tilewright_ir::{print, Program};
+use tilewright_ir::{Program, print};
 
 fn outcome(recipe: &Recipe, program: &Program, domain: Domain) -> Outcome {
     let inputs = recipe.inputs().unwrap();
-    run(program, &inputs, domain, &Options { parallel: false }).unwrap_or_else(|d| panic!("{d}\n{}", print(program)))
+    run(program, &inputs, domain, &Options { parallel: false })
+        .unwrap_or_else(|d| panic!("{d}\n{}", print(program)))
 }
 
 /// Holds the exact result and the float64 value against the bound; returns how many elements were decided, and how
@@ -26,9 +29,14 @@ fn judge(recipe: &Recipe) -> (usize, usize) {
         assert_eq!(exact.e, None);
         for i in 0..bound.v.len() {
             let (v, e, x) = (bound.v[i], bound.bound(i), exact.v[i]);
-            let context = || format!("{name}[{i}]: exact {x:e}, {v:e} give or take {e:e}\n{}", print(&program));
+            let context =
+                || format!("{name}[{i}]: exact {x:e}, {v:e} give or take {e:e}\n{}", print(&program));
             assert!(e >= 0.0 && (e == 0.0 || v.is_finite() || e == f64::INFINITY), "{}", context());
-            assert!(v.to_bits() == float64.v[i].to_bits() || (v.is_nan() && float64.v[i].is_nan()), "{}", context());
+            assert!(
+                v.to_bits() == float64.v[i].to_bits() || (v.is_nan() && float64.v[i].is_nan()),
+                "{}",
+                context()
+            );
             assert!(x.is_nan() || bound.dtype.round(x) == x, "{}", context());
             let verdict = bound.judge(i, x);
             assert_ne!(verdict, Verdict::Failed, "{}", context());

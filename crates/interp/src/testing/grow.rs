@@ -133,7 +133,7 @@ impl<'k> Growth<'k, '_> {
         let dtype = FLOATS[usize::from(s.b) % FLOATS.len()];
         let start = self.k.splat(0.3, dtype, &self.block);
         let most = self.k.splat(f64::NEG_INFINITY, dtype, &[self.block[0], 1]);
-        let hi = if s.c % 2 == 0 { self.trips } else { self.k.int(i32::from(s.c % 3)) };
+        let hi = if s.c.is_multiple_of(2) { self.trips } else { self.k.int(i32::from(s.c % 3)) };
         let [sum, most] = self.k.fold("k", 0, hi, [start, most], |k, [sum, most]| {
             let x = self.arrays[n].load((k % 2, self.cell[1]), &self.block).cast(dtype);
             [sum * 0.7 + x, most.max(x.max_along(1))]
@@ -144,7 +144,7 @@ impl<'k> Growth<'k, '_> {
     fn branch(&self, x: Tile<'k>, s: &Step) -> Tile<'k> {
         let first = self.cell[usize::from(s.b) % 2].eq(0);
         let data = || x.slice(&[0, 0], &[1, 1]).reshape(&[]).gt(1);
-        let condition = if s.c % 4 == 0 { data() } else { first };
+        let condition = if s.c.is_multiple_of(4) { data() } else { first };
         let [r] = self.k.when(condition, || [x + 1], || [-x]);
         r
     }
@@ -154,13 +154,21 @@ impl<'k> Growth<'k, '_> {
         let at = self.k.iota(usize::from(s.b) % 2, &dims) + self.cell[0] * 3;
         let keep = at.lt(i32::from(s.c % 8));
         let x = arithmetic(x);
-        if x.ty().dtype.is_float() && s.c % 3 == 0 { keep.select(x, f64::NEG_INFINITY) } else { keep.select(x, 0) }
+        if x.ty().dtype.is_float() && s.c.is_multiple_of(3) {
+            keep.select(x, f64::NEG_INFINITY)
+        } else {
+            keep.select(x, 0)
+        }
     }
 }
 
 /// `x` in a dtype that has arithmetic.
 fn arithmetic(x: Tile<'_>) -> Tile<'_> {
-    if is_arithmetic(x.ty().dtype) { x } else { x.cast(if x.ty().dtype.is_float() { DType::F32 } else { DType::I32 }) }
+    if is_arithmetic(x.ty().dtype) {
+        x
+    } else {
+        x.cast(if x.ty().dtype.is_float() { DType::F32 } else { DType::I32 })
+    }
 }
 
 fn unary(x: Tile<'_>, n: u16) -> Tile<'_> {

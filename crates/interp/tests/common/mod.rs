@@ -1,5 +1,7 @@
 //! Runs a few ops written in the text form.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
+
 use tilewright_dtype::{DType, Tensor};
 use tilewright_interp::{Domain, Inputs, Options, Outcome, Values, run};
 use tilewright_ir::{Program, parse};
@@ -29,7 +31,9 @@ pub fn text(given: &[Given], body: &str, (dtype, dims): (DType, &[usize])) -> St
 pub fn tensors(given: &[Given]) -> Inputs {
     given
         .iter()
-        .map(|(name, dtype, dims, values)| (name.to_string(), Tensor::from_f64(*dtype, dims, values).unwrap()))
+        .map(|(name, dtype, dims, values)| {
+            (name.to_string(), Tensor::from_f64(*dtype, dims, values).unwrap())
+        })
         .collect()
 }
 
@@ -53,5 +57,8 @@ pub fn outcome(domain: Domain, given: &[Given], body: &str, out: (DType, &[usize
 #[allow(dead_code, reason = "not every test file compares values")]
 pub fn assert_same(got: &[f64], want: &[f64], what: &str) {
     let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
-    assert!(got.len() == want.len() && got.iter().zip(want).all(same), "{what}: {got:?} where {want:?} belongs");
+    assert!(
+        got.len() == want.len() && got.iter().zip(want).all(same),
+        "{what}: {got:?} where {want:?} belongs"
+    );
 }
