@@ -48,7 +48,8 @@ class Torch:
 
     def about(self):
         torch = self.torch
-        blas = [l.strip(" -") for l in torch.__config__.show().splitlines() if "MKL" in l and "CXX_FLAGS" not in l]
+        lines = [line.strip(" -") for line in torch.__config__.show().splitlines()]
+        blas = [line for line in lines if "Math Kernel Library" in line or "MKL-DNN v" in line]
         capability = torch.backends.cpu.get_cpu_capability()
         return f"torch {torch.__version__}, {capability}, {torch.get_num_threads()} threads; {'; '.join(blas)}"
 

@@ -8,7 +8,12 @@ fn main() -> tilewright_diag::Result<()> {
     let start = Instant::now();
     let c = Ceilings::measure(Duration::from_secs(3))?;
     println!("{}\n", c.host.key());
-    println!("{:<10} {:>20} {:>20}  instruction", "GFLOP/s", "1 thread", format!("{} threads", c.host.threads));
+    println!(
+        "{:<10} {:>20} {:>20}  instruction",
+        "GFLOP/s",
+        "1 thread",
+        format!("{} threads", c.host.threads)
+    );
     for p in &c.peaks {
         println!("{:<10} {:>20} {:>20}  {}", p.class.name(), giga(p.one), giga(p.all), p.isa);
     }

@@ -16,8 +16,7 @@ fn main() -> Result<()> {
         return Err(Diagnostic::request("example/usage", "peers [m n k [dtype [threads]]]"));
     };
     let dtype = args.get(3).map_or(Ok(DType::F32), |name| DType::parse(name))?;
-    let work =
-        Work::Matmul { batch: 1, m, n, k, dtype, ta: false, tb: false, epilogue: Epilogue::default() };
+    let work = Work::Matmul { batch: 1, m, n, k, dtype, ta: false, tb: false, epilogue: Epilogue::default() };
 
     let mut contestants = Vec::new();
     for found in peers::find() {

@@ -55,7 +55,7 @@ mod tests {
         for bytes in [0, 100, 5 << 20] {
             let mut buffer = Buffer::new(bytes).expect("memory");
             let words = buffer.words();
-            assert!(words.len() * 8 >= bytes && words.as_ptr().addr() % 4096 == 0);
+            assert!(words.len() * 8 >= bytes && words.as_ptr().addr().is_multiple_of(4096));
             assert!(words.iter().all(|&w| w == 0));
             words.fill(7);
             assert!(words.iter().all(|&w| w == 7));

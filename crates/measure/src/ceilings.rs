@@ -195,12 +195,8 @@ impl Ceilings {
         })?;
         let mut rates = samples.iter().map(|s| Rate::of(s));
         let mut next = || rates.next().unwrap_or(Rate::of(&[]));
-        let peaks = loops.iter().map(|l| Peak {
-            class: l.class,
-            isa: l.isa.to_owned(),
-            one: next(),
-            all: next(),
-        });
+        let peaks =
+            loops.iter().map(|l| Peak { class: l.class, isa: l.isa.to_owned(), one: next(), all: next() });
         let mut peaks: Vec<Peak> = peaks.collect();
         peaks.sort_by_key(|p| p.class);
         let levels = plans.iter().map(|plan| {

@@ -90,12 +90,8 @@ mod tests {
             a.push(measure(drift, 1e-3 * slowdown));
             b.push(measure(drift, 1e-3));
         }
-        let series = |name: &str, seconds| Series {
-            name: name.into(),
-            seconds,
-            inner_repeats: 1,
-            failure: None,
-        };
+        let series =
+            |name: &str, seconds| Series { name: name.into(), seconds, inner_repeats: 1, failure: None };
         (series("a", a), series("b", b))
     }
 

@@ -379,7 +379,9 @@ mod tests {
         let time = Cell::new(0.0);
         let run_for = |max_seconds| {
             let plan = Plan { max_seconds, max_rounds: 1000, ..plan() };
-            run(&mut [costing("a", &time, 1.0)], &plan, &mut || time.get(), 1e-9, &mut |_| {})[0].seconds.len()
+            run(&mut [costing("a", &time, 1.0)], &plan, &mut || time.get(), 1e-9, &mut |_| {})[0]
+                .seconds
+                .len()
         };
         assert_eq!(run_for(0.0), 5);
         assert_eq!(run_for(40.0), 39);

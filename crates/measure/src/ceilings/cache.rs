@@ -126,7 +126,6 @@ mod tests {
         assert!(matches!(origin, Origin::Measured { because } if because.contains("no earlier")));
         assert_eq!(load_or(&path, month, must_not_measure).expect("cached").1, Origin::Cached);
 
-
         let old = File { schema: SCHEMA, hosts: [(Host::detect().key(), some(now() - 90 * 86_400))].into() };
         write(&path, &old).expect("writes");
         let (_, origin) = load_or(&path, month, || Ok(some(now()))).expect("measures");

@@ -20,8 +20,12 @@ pub(super) fn loops() -> Vec<PeakLoop> {
     use PeakClass::*;
     use x86::*;
     let has = super::topology::has_feature;
-    let entry =
-        |class, isa, lanes: u32, run| PeakLoop { class, isa, flops: f64::from(lanes * ACCUMULATORS * 2), run };
+    let entry = |class, isa, lanes: u32, run| PeakLoop {
+        class,
+        isa,
+        flops: f64::from(lanes * ACCUMULATORS * 2),
+        run,
+    };
     let mut loops = Vec::new();
     if has("avx512f") {
         loops.push(entry(F64, "avx512 vfmadd231pd", 8, f64_avx512));
@@ -134,8 +138,12 @@ mod x86 {
                     operands,
                     concat!(
                         "vzeroall\n",
-                        "vmovups ", $file, "14, [{p}]\n",
-                        "vmovups ", $file, "15, [{p} + 64]\n"
+                        "vmovups ",
+                        $file,
+                        "14, [{p}]\n",
+                        "vmovups ",
+                        $file,
+                        "15, [{p} + 64]\n"
                     ),
                     twelve!($op, $file, $sources),
                     "vzeroupper"
@@ -160,7 +168,11 @@ mod x86 {
             n,
             operands,
             "vzeroall\nvmovups ymm14, [{p}]\nvmovups ymm15, [{p} + 64]\n",
-            twelve!("vpmaddubsw ymm13, ymm14, ymm15\nvpmaddwd ymm12, ymm13, ymm15\nvpaddd", "ymm", "ymm12, ymm12"),
+            twelve!(
+                "vpmaddubsw ymm13, ymm14, ymm15\nvpmaddwd ymm12, ymm13, ymm15\nvpaddd",
+                "ymm",
+                "ymm12, ymm12"
+            ),
             "vzeroupper"
         );
     }

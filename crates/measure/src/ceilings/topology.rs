@@ -52,8 +52,11 @@ impl Host {
 
     /// One line that names the machine; ceilings are cached under it.
     pub fn key(&self) -> String {
-        let caches: Vec<String> =
-            self.caches.iter().map(|c| format!("L{} {} KiB/{}", c.level, c.bytes >> 10, c.shared_by)).collect();
+        let caches: Vec<String> = self
+            .caches
+            .iter()
+            .map(|c| format!("L{} {} KiB/{}", c.level, c.bytes >> 10, c.shared_by))
+            .collect();
         format!(
             "{}; {} threads; {}; {}",
             self.processor,

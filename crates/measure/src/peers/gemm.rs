@@ -102,7 +102,24 @@ impl Shape {
             // that the dimensions and strides name is inside them; the output overlaps no input.
             unsafe {
                 gemm::gemm(
-                    m, n, k, o, 1, n as isize, false, a, a_cs, a_rs, b, b_cs, b_rs, zero, one, false, false, false,
+                    m,
+                    n,
+                    k,
+                    o,
+                    1,
+                    n as isize,
+                    false,
+                    a,
+                    a_cs,
+                    a_rs,
+                    b,
+                    b_cs,
+                    b_rs,
+                    zero,
+                    one,
+                    false,
+                    false,
+                    false,
                     parallelism,
                 );
             }

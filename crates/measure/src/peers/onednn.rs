@@ -6,7 +6,7 @@ mod ffi;
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use tilewright_diag::Result;
 use tilewright_dtype::{DType, Tensor};
@@ -23,7 +23,7 @@ pub(super) fn find() -> Found {
         match Dnnl::open(&path) {
             Ok(library) => {
                 let kernel = format!("{} instructions at most, {} threads", library.isa, library.runtime);
-                return Found::Ready(Box::new(OneDnn { library: Arc::new(library), kernel }));
+                return Found::Ready(Box::new(OneDnn { library: Rc::new(library), kernel }));
             }
             // The loader's plain "no such file" about a system name is not worth reporting.
             Err(e) if path.is_absolute() || e.contains("version") => {
@@ -42,7 +42,7 @@ pub(super) fn find() -> Found {
 }
 
 struct OneDnn {
-    library: Arc<Dnnl>,
+    library: Rc<Dnnl>,
     kernel: String,
 }
 
@@ -108,7 +108,7 @@ impl Peer for OneDnn {
 
 /// A compiled primitive and a memory object for each of its arguments, the output's last.
 struct Primitive {
-    library: Arc<Dnnl>,
+    library: Rc<Dnnl>,
     primitive: Handle,
     arguments: Vec<Arg>,
     implementation: String,
@@ -118,7 +118,7 @@ struct Primitive {
 }
 
 impl Primitive {
-    fn new(library: &Arc<Dnnl>, work: &Work) -> std::result::Result<Primitive, String> {
+    fn new(library: &Rc<Dnnl>, work: &Work) -> std::result::Result<Primitive, String> {
         let mut descs = Descs { library, handles: Vec::new() };
         let mut converted = Vec::new();
         let (desc, indices): (_, &[c_int]) = match *work {
@@ -163,14 +163,20 @@ impl Primitive {
         let (implementation, primitive) = unsafe {
             let implementation = library.implementation(desc);
             let mut primitive = null_mut();
-            let made = check(f.primitive_create, "dnnl_primitive_create", |create| create(&mut primitive, desc));
+            let made =
+                check(f.primitive_create, "dnnl_primitive_create", |create| create(&mut primitive, desc));
             (f.primitive_desc_destroy)(desc);
             made?;
             (implementation, primitive)
         };
         // From here on `drop` frees what was made.
-        let mut this =
-            Primitive { library: Arc::clone(library), primitive, arguments: Vec::new(), implementation, converted };
+        let mut this = Primitive {
+            library: Rc::clone(library),
+            primitive,
+            arguments: Vec::new(),
+            implementation,
+            converted,
+        };
         for (&index, &desc) in indices.iter().zip(&descs.handles) {
             let mut memory = null_mut();
             // SAFETY: `desc` is live; a memory object without data gets them before each execution.
@@ -231,14 +237,15 @@ impl Drop for Primitive {
 
 /// Memory descriptors of a primitive's arguments, in order.
 struct Descs<'a> {
-    library: &'a Arc<Dnnl>,
+    library: &'a Rc<Dnnl>,
     handles: Vec<Handle>,
 }
 
 impl Descs<'_> {
     fn tensor(&mut self, dtype: DType, dims: &[i64], strides: &[i64]) -> std::result::Result<(), String> {
         let data_type = data_type(dtype).ok_or_else(|| format!("no type {dtype}"))?;
-        let padded = |values: &[i64]| -> Dims { std::array::from_fn(|i| values.get(i).copied().unwrap_or(0)) };
+        let padded =
+            |values: &[i64]| -> Dims { std::array::from_fn(|i| values.get(i).copied().unwrap_or(0)) };
         let (dims_array, strides) = (padded(dims), padded(strides));
         let mut handle = null_mut();
         // SAFETY: both arrays have the twelve elements of `dnnl_dims_t`, of which the first `dims.len()` are read.
@@ -298,9 +305,11 @@ fn matmul(descs: &Descs, epilogue: Epilogue) -> std::result::Result<Handle, Stri
             .and_then(|()| check(f.post_ops_create, "dnnl_post_ops_create", |create| create(&mut post_ops)))
             .and_then(|()| match epilogue.activation.map(eltwise) {
                 None => Ok(()),
-                Some((kind, alpha)) => check(f.post_ops_append_eltwise, "dnnl_post_ops_append_eltwise", |append| {
-                    append(post_ops, kind, alpha, 0.0)
-                }),
+                Some((kind, alpha)) => {
+                    check(f.post_ops_append_eltwise, "dnnl_post_ops_append_eltwise", |append| {
+                        append(post_ops, kind, alpha, 0.0)
+                    })
+                }
             })
             .and_then(|()| {
                 check(f.attr_set_post_ops, "dnnl_primitive_attr_set_post_ops", |set| set(attr, post_ops))
@@ -334,10 +343,14 @@ fn layer_norm(descs: &Descs) -> std::result::Result<Handle, String> {
     let [src, _, _, dst] = descs.handles.as_slice() else { return Err("three inputs".to_owned()) };
     let mut desc = null_mut();
     // SAFETY: the descriptors are live; null stands for the default statistics and attributes.
-    check(f.layer_norm_desc_create, "dnnl_layer_normalization_forward_primitive_desc_create", |create| unsafe {
-        let (prop, flags) = (ffi::FORWARD_INFERENCE, ffi::USE_SCALE_AND_SHIFT);
-        create(&mut desc, descs.library.engine, prop, *src, *dst, null_mut(), EPSILON, flags, null_mut())
-    })?;
+    check(
+        f.layer_norm_desc_create,
+        "dnnl_layer_normalization_forward_primitive_desc_create",
+        |create| unsafe {
+            let (prop, flags) = (ffi::FORWARD_INFERENCE, ffi::USE_SCALE_AND_SHIFT);
+            create(&mut desc, descs.library.engine, prop, *src, *dst, null_mut(), EPSILON, flags, null_mut())
+        },
+    )?;
     Ok(desc)
 }
 

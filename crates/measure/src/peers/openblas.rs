@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,8 +30,11 @@ pub(super) fn find() -> Found {
             Err(_) => {}
         }
     }
-    let reason =
-        if faults.is_empty() { "not installed".to_owned() } else { format!("cannot be loaded ({})", faults.join("; ")) };
+    let reason = if faults.is_empty() {
+        "not installed".to_owned()
+    } else {
+        format!("cannot be loaded ({})", faults.join("; "))
+    };
     let help = format!("{}, or install the Debian package libopenblas0-pthread", locate::SETUP);
     Found::Absent { name: "openblas", reason, help }
 }
@@ -57,8 +61,8 @@ struct Functions {
     set_num_threads: unsafe extern "C" fn(c_int),
     get_config: unsafe extern "C" fn() -> *const c_char,
     get_corename: unsafe extern "C" fn() -> *const c_char,
-    /// Keeps the functions valid; closed last.
-    _library: Library,
+    /// Keeps the functions valid. Never closed: its threads may still be in its code.
+    _library: ManuallyDrop<Library>,
 }
 
 impl OpenBlas {
@@ -111,7 +115,11 @@ impl Peer for OpenBlas {
             }
             Work::Matmul { dtype: DType::F32 | DType::F64, m, n, k, .. } => {
                 let fits = |&d: &usize| i32::try_from(d).is_ok();
-                if [m, n, k].into_iter().all(fits) { Ok(()) } else { Err("a dimension exceeds 2³¹".to_owned()) }
+                if [m, n, k].into_iter().all(fits) {
+                    Ok(())
+                } else {
+                    Err("a dimension exceeds 2³¹".to_owned())
+                }
             }
             Work::Matmul { dtype, .. } => Err(format!("it multiplies f32 and f64, not {dtype}")),
             _ => Err("it only multiplies matrices".to_owned()),
@@ -145,7 +153,10 @@ impl Functions {
         // SAFETY: the signatures are those of OpenBLAS's cblas.h; the suffix tells the width of its integers.
         unsafe {
             let (sgemm, dgemm) = if suffix == "64_" {
-                (Gemm::Wide(get(&library, &name("cblas_sgemm"))?), Gemm::Wide(get(&library, &name("cblas_dgemm"))?))
+                (
+                    Gemm::Wide(get(&library, &name("cblas_sgemm"))?),
+                    Gemm::Wide(get(&library, &name("cblas_dgemm"))?),
+                )
             } else {
                 let narrow = get(&library, &name("cblas_sgemm"))?;
                 (Gemm::Narrow(narrow), Gemm::Narrow(get(&library, &name("cblas_dgemm"))?))
@@ -156,7 +167,7 @@ impl Functions {
                 set_num_threads: get(&library, &name("openblas_set_num_threads"))?,
                 get_config: get(&library, &name("openblas_get_config"))?,
                 get_corename: get(&library, &name("openblas_get_corename"))?,
-                _library: library,
+                _library: ManuallyDrop::new(library),
             })
         }
     }

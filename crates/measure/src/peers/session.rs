@@ -8,10 +8,13 @@ use crate::timing::Contestant;
 
 /// One problem, ready to run on any inputs of its shapes.
 pub(super) struct Call {
-    pub run: Box<dyn FnMut(&[Tensor], &mut Tensor) -> Result<()>>,
+    pub run: Box<Run>,
     /// What the library says it chose.
     pub kernel: String,
 }
+
+/// Fills the output from the inputs.
+type Run = dyn FnMut(&[Tensor], &mut Tensor) -> Result<()>;
 
 /// [`Peer::evaluate`] of a peer in this process.
 pub(super) fn evaluate(mut call: Call, work: &Work, inputs: &[Tensor]) -> Result<Tensor> {

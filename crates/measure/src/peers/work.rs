@@ -153,7 +153,11 @@ impl Work {
             Work::Matmul { batch, m, n, k, dtype, ta, tb, epilogue } => {
                 let b_dtype = if dtype == DType::U8 { DType::I8 } else { dtype };
                 let matrix = |name, dtype, [r, c]: [usize; 2]| {
-                    if batch > 1 { operand(name, dtype, &[batch, r, c]) } else { operand(name, dtype, &[r, c]) }
+                    if batch > 1 {
+                        operand(name, dtype, &[batch, r, c])
+                    } else {
+                        operand(name, dtype, &[r, c])
+                    }
                 };
                 let mut inputs = vec![
                     matrix("a", dtype, if ta { [k, m] } else { [m, k] }),
@@ -243,17 +247,16 @@ mod tests {
             epilogue: Epilogue { bias: true, activation: None },
         };
         let shapes: Vec<_> = work.inputs().into_iter().map(|o| (o.name, o.dtype, o.shape)).collect();
-        let expected = [
-            ("a", DType::U8, vec![7, 3]),
-            ("b", DType::I8, vec![7, 5]),
-            ("bias", DType::F32, vec![5]),
-        ];
+        let expected =
+            [("a", DType::U8, vec![7, 3]), ("b", DType::I8, vec![7, 5]), ("bias", DType::F32, vec![5])];
         assert_eq!(shapes, expected);
         assert_eq!(work.output().dtype, DType::I32);
         assert_eq!(work.random_inputs(1).expect("small"), work.random_inputs(1).expect("small"));
         assert_ne!(work.random_inputs(1).expect("small"), work.random_inputs(2).expect("small"));
         let a = work.random_inputs(3).expect("small")[0].to_f64();
-        assert!(a.iter().all(|&v| (0.0..256.0).contains(&v) && v.fract() == 0.0) && a.iter().any(|&v| v > 127.0));
+        assert!(
+            a.iter().all(|&v| (0.0..256.0).contains(&v) && v.fract() == 0.0) && a.iter().any(|&v| v > 127.0)
+        );
     }
 
     #[test]

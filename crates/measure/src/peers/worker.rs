@@ -1,5 +1,7 @@
 //! PyTorch and JAX, in a child process that times itself by the same protocol.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -25,7 +27,8 @@ pub(super) fn find(name: &'static str) -> Found {
         {
             let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             let kernel = format!("in {}", python.display());
-            return Found::Ready(Box::new(Framework { name, python, version, kernel }));
+            let idle = RefCell::default();
+            return Found::Ready(Box::new(Framework { name, python, version, kernel, idle }));
         }
     }
     Found::Absent { name, reason: "not installed".to_owned(), help: format!("{} --all", locate::SETUP) }
@@ -36,6 +39,8 @@ struct Framework {
     python: PathBuf,
     version: String,
     kernel: String,
+    /// Children that wait for the next evaluation, by their number of threads: importing a framework takes seconds.
+    idle: RefCell<BTreeMap<usize, Session>>,
 }
 
 impl Framework {
@@ -74,9 +79,14 @@ impl Peer for Framework {
     }
 
     fn evaluate(&self, work: &Work, threads: usize, inputs: &[Tensor]) -> Result<Tensor> {
-        let mut session = self.session(work, threads)?;
+        let waiting = self.idle.borrow_mut().remove(&threads);
+        let mut session = match waiting {
+            Some(session) if self.supports(work).is_ok() => session,
+            _ => self.session(work, threads)?,
+        };
         let values: Vec<Vec<f64>> = inputs.iter().map(Tensor::to_f64).collect();
         let reply: Evaluated = session.ask(json!({"op": "evaluate", "work": work, "inputs": values}))?;
+        self.idle.borrow_mut().insert(threads, session);
         let output = work.output();
         Tensor::from_f64(output.dtype, &output.shape, &reply.output)
     }
@@ -134,12 +144,10 @@ impl Session {
                 command.env(name, value);
             }
         }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .map_err(|e| fault(framework.name, format!("cannot start {}: {e}", framework.python.display())))?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().map_err(
+                |e| fault(framework.name, format!("cannot start {}: {e}", framework.python.display())),
+            )?;
         let (requests, replies) = child.stdin.take().zip(child.stdout.take()).ok_or_else(|| {
             // Both were asked for above, so this is the standard library's breach.
             fault(framework.name, "the child has no pipes")

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use libloading::{Library, Symbol};
@@ -112,8 +113,8 @@ pub(super) struct Dnnl {
     pub runtime: &'static str,
     pub isa: String,
     set_threads: Option<unsafe extern "C" fn(c_int)>,
-    /// Keeps the functions valid; closed last.
-    _library: Library,
+    /// Keeps the functions valid. Never closed: its threads may still be in its code.
+    _library: ManuallyDrop<Library>,
 }
 
 impl Dnnl {
@@ -154,7 +155,16 @@ impl Dnnl {
             check(f.engine_create, "dnnl_engine_create", |create| create(&mut engine, CPU, 0))?;
             check(f.stream_create, "dnnl_stream_create", |create| create(&mut stream, engine, IN_ORDER))?;
         }
-        Ok(Dnnl { f, engine, stream, version: number, runtime, isa, set_threads, _library: library })
+        Ok(Dnnl {
+            f,
+            engine,
+            stream,
+            version: number,
+            runtime,
+            isa,
+            set_threads,
+            _library: ManuallyDrop::new(library),
+        })
     }
 
     /// Whether the number of threads can be chosen.
