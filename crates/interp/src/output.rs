@@ -90,7 +90,7 @@ impl Output {
         if let Some(p) = tile.poison.as_ref().filter(|p| p.at[t]) {
             let rule =
                 "poison (past an edge without pad, division by zero, lookup outside) reaches no output";
-            report.add("interp/poison-stored", Some(&write.at), &p.origin.to_string(), rule, || {
+            report.add("interp/poison-stored", &write.at, &p.origin.to_string(), rule, || {
                 let place = index_text(self.operand.shape.dims(), a);
                 format!(
                     "poison made at {} reaches `{name}`{place} in cell {}",
@@ -104,7 +104,7 @@ impl Output {
         if self.combine.is_none() && before != 0 && before != cell + 1 {
             let rule =
                 "each element of an output is written by one grid cell, unless the output combines writes";
-            report.add("interp/second-writer", Some(&write.at), name, rule, || {
+            report.add("interp/second-writer", &write.at, name, rule, || {
                 let place = index_text(self.operand.shape.dims(), a);
                 let (first, second) = (cell_text(kernel, before - 1), cell_text(kernel, cell));
                 format!("cells {first} and {second} both write `{name}`{place}")
@@ -188,9 +188,13 @@ impl Output {
         }
         let name = &self.operand.name;
         for i in gap.clone() {
-            report.add("interp/unwritten", None, name, "every element of an output is written", || {
-                format!("no cell writes `{name}`{}", index_text(shape.dims(), i))
-            });
+            report.add(
+                "interp/unwritten",
+                &self.operand.loc,
+                name,
+                "every element of an output is written",
+                || format!("no cell writes `{name}`{}", index_text(shape.dims(), i)),
+            );
         }
         if let Some(e) = &mut self.e {
             e[gap].fill(f64::INFINITY);

@@ -12,7 +12,7 @@ pub(crate) struct Report {
 struct Finding {
     code: &'static str,
     /// Where in the source, and a second place or name that tells findings there apart.
-    key: (Option<Loc>, String),
+    key: (Loc, String),
     first: String,
     rule: &'static str,
     elements: usize,
@@ -23,17 +23,16 @@ impl Report {
     pub fn add(
         &mut self,
         code: &'static str,
-        at: Option<&Loc>,
+        at: &Loc,
         apart: &str,
         rule: &'static str,
         first: impl FnOnce() -> String,
     ) {
-        let known =
-            self.findings.iter_mut().find(|f| f.code == code && f.key.0.as_ref() == at && f.key.1 == apart);
+        let known = self.findings.iter_mut().find(|f| f.code == code && f.key.0 == *at && f.key.1 == apart);
         match known {
             Some(f) => f.elements += 1,
             None => {
-                let key = (at.cloned(), apart.to_string());
+                let key = (at.clone(), apart.to_string());
                 self.findings.push(Finding { code, key, first: first(), rule, elements: 1 });
             }
         }
@@ -48,7 +47,7 @@ impl Report {
 impl Finding {
     fn diagnostic(self) -> Box<Diagnostic> {
         let d = Diagnostic::verdict(self.code, self.first).rule(self.rule);
-        let d = d.at_if_absent(self.key.0.map(|l| l.span()));
+        let d = d.at(self.key.0.span());
         match self.elements - 1 {
             0 => d,
             1 => d.note("and one element more"),

@@ -87,7 +87,7 @@ fn execute(
             for (&cell, effects) in batch.iter().zip(run_batch(&context, batch, options)?) {
                 for at in &effects.undecided {
                     let rule = "where rounding decides which body runs, results are undecided";
-                    undecided.add("interp/undecided-branch", Some(at), "", rule, || {
+                    undecided.add("interp/undecided-branch", at, "", rule, || {
                         format!("rounding decides which body of an `if` of kernel `{}` runs", kernel.name)
                     });
                 }

@@ -152,6 +152,7 @@ fn a_second_writer_and_what_nobody_wrote_are_reported() {
     assert!(wrong.report[0].message.contains("cells (0) and (1) both write `o`[0]"), "{:?}", wrong.report);
     assert_eq!(wrong.report[0].notes, ["and 3 elements more"]);
     assert!(wrong.report[1].message.contains("`o`[4]"), "{:?}", wrong.report);
+    assert!(wrong.report[1].span.as_ref().is_some_and(|s| s.file.ends_with("faults.rs")));
     assert_eq!(wrong.outputs["o"].written, vec![0..4]);
     let right = write(true);
     assert!(right.report.is_empty(), "{:?}", right.report);
