@@ -97,9 +97,11 @@ mod tests {
 
     #[test]
     fn equals_never_alarm_in_a_hundred_trials() {
-        for seed in 0..100 {
-            let (a, b) = noisy_pair(seed, 41, 1.0);
-            assert_eq!(faster(&a, &b), Verdict::Undecided, "seed {seed}: {:?}", ratio(&a, &b));
+        for rounds in [11, 41, 101] {
+            for seed in 0..100 {
+                let (a, b) = noisy_pair(seed, rounds, 1.0);
+                assert_eq!(faster(&a, &b), Verdict::Undecided, "{rounds}, seed {seed}: {:?}", ratio(&a, &b));
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where peers may be installed.
 
 use std::env;
+use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,33 @@ pub(super) fn libraries(folders: &[&str], prefix: &str, system: &[&str]) -> Vec<
     found
 }
 
+/// Opens the first candidate that works; else says why none does.
+pub(super) fn first<T>(
+    candidates: Vec<PathBuf>,
+    open: impl Fn(&Path) -> Result<T, String>,
+) -> Result<T, String> {
+    let mut faults = Vec::new();
+    for path in candidates {
+        let name = path.display().to_string();
+        match open(&path) {
+            Ok(found) => return Ok(found),
+            // The loader does not find it; where it names another file, a library that it needs is missing.
+            Err(e) if e.contains(&name) && e.contains("cannot open shared object file") => {}
+            Err(e) => faults.push(format!("{name}: {e}")),
+        }
+    }
+    Err(if faults.is_empty() {
+        "not installed".to_owned()
+    } else {
+        format!("cannot be used ({})", faults.join("; "))
+    })
+}
+
+/// What the loader said; its error alone only names the function that failed.
+pub(super) fn words(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| source.to_string())
+}
+
 /// Python interpreters to ask for frameworks: those of the environments, then the one on the path.
 pub(super) fn pythons() -> Vec<PathBuf> {
     let own = environments().into_iter().map(|e| e.join("bin/python")).filter(|p| p.exists());
@@ -58,4 +86,28 @@ fn site_packages(environment: &Path) -> Vec<PathBuf> {
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_opens_is_taken_and_absence_is_not_a_fault() {
+        let absent = |path: &Path| Err(format!("{}: cannot open shared object file: no", path.display()));
+        let candidates = || vec![PathBuf::from("a.so"), PathBuf::from("b.so")];
+        assert_eq!(first::<()>(candidates(), absent), Err("not installed".to_owned()));
+        let second = |path: &Path| if path == Path::new("b.so") { Ok(2) } else { absent(path).map(|()| 1) };
+        assert_eq!(first(candidates(), second), Ok(2));
+        // A library that it needs is what is missing.
+        let broken =
+            |_: &Path| -> Result<(), _> { Err("c.so: cannot open shared object file: no".to_owned()) };
+        assert!(first(candidates(), broken).is_err_and(|e| e.contains("a.so: c.so: cannot open")));
+    }
+
+    #[test]
+    fn libraries_are_found_below_an_environment() {
+        let system = libraries(&["no such folder"], "lib", &["libx.so.1"]);
+        assert_eq!(system, [PathBuf::from("libx.so.1")]);
+    }
 }

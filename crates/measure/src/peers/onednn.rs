@@ -18,27 +18,18 @@ use ffi::{Arg, Dims, Dnnl, Handle, check};
 /// Looks for oneDNN.
 pub(super) fn find() -> Found {
     environment::before_loading();
-    let mut faults = Vec::new();
-    for path in locate::libraries(&["lib"], "libdnnl.so", &["libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"]) {
-        match Dnnl::open(&path) {
-            Ok(library) => {
-                let kernel = format!("{} instructions at most, {} threads", library.isa, library.runtime);
-                return Found::Ready(Box::new(OneDnn { library: Rc::new(library), kernel }));
-            }
-            // The loader's plain "no such file" about a system name is not worth reporting.
-            Err(e) if path.is_absolute() || e.contains("version") => {
-                faults.push(format!("{}: {e}", path.display()));
-            }
-            Err(_) => {}
+    let candidates =
+        locate::libraries(&["lib"], "libdnnl.so", &["libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"]);
+    match locate::first(candidates, Dnnl::open) {
+        Ok(library) => {
+            let kernel = format!("{} instructions at most, {} threads", library.isa, library.runtime);
+            Found::Ready(Box::new(OneDnn { library: Rc::new(library), kernel }))
+        }
+        Err(reason) => {
+            let help = format!("{}, or install the Debian package libdnnl3", locate::SETUP);
+            Found::Absent { name: "onednn", reason, help }
         }
     }
-    let reason = if faults.is_empty() {
-        "not installed".to_owned()
-    } else {
-        format!("cannot be used ({})", faults.join("; "))
-    };
-    let help = format!("{}, or install the Debian package libdnnl3", locate::SETUP);
-    Found::Absent { name: "onednn", reason, help }
 }
 
 struct OneDnn {

@@ -21,22 +21,13 @@ pub(super) fn find() -> Found {
         "libscipy_openblas",
         &["libopenblas.so.0", "libopenblas64.so.0", "libopenblas.so"],
     );
-    let mut faults = Vec::new();
-    for path in candidates {
-        match OpenBlas::open(&path) {
-            Ok(library) => return Found::Ready(Box::new(library)),
-            // The loader's plain "no such file" about a system name is not worth reporting.
-            Err(e) if path.is_absolute() => faults.push(e),
-            Err(_) => {}
+    match locate::first(candidates, OpenBlas::open) {
+        Ok(library) => Found::Ready(Box::new(library)),
+        Err(reason) => {
+            let help = format!("{}, or install the Debian package libopenblas0-pthread", locate::SETUP);
+            Found::Absent { name: "openblas", reason, help }
         }
     }
-    let reason = if faults.is_empty() {
-        "not installed".to_owned()
-    } else {
-        format!("cannot be loaded ({})", faults.join("; "))
-    };
-    let help = format!("{}, or install the Debian package libopenblas0-pthread", locate::SETUP);
-    Found::Absent { name: "openblas", reason, help }
 }
 
 struct OpenBlas {
@@ -67,7 +58,7 @@ struct Functions {
 
 impl OpenBlas {
     fn open(path: &Path) -> std::result::Result<OpenBlas, String> {
-        let functions = Functions::load(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let functions = Functions::load(path).map_err(|e| locate::words(&e))?;
         // SAFETY: both return a NUL-terminated string that lives as long as the library.
         let (config, core) = unsafe { (text((functions.get_config)()), text((functions.get_corename)())) };
         // "OpenBLAS 0.3.34 USE64BITINT DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"

@@ -196,3 +196,68 @@ impl Drop for Session {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Mutex;
+
+    use tilewright_dtype::DType;
+
+    use super::*;
+
+    /// While one test writes its script, another must not fork: the copy of the open file would make it "busy".
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    /// A framework whose interpreter is a shell script.
+    fn scripted(name: &str, script: &str) -> (Framework, PathBuf) {
+        let file = std::env::temp_dir().join(format!("tilewright-worker-{}-{name}", std::process::id()));
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("writes");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("may run");
+        let framework = Framework {
+            name: "torch",
+            python: file.clone(),
+            version: String::new(),
+            kernel: String::new(),
+            idle: RefCell::default(),
+        };
+        (framework, file)
+    }
+
+    #[test]
+    fn a_worker_that_dies_babbles_or_refuses_is_reported() {
+        let _alone = ONE_AT_A_TIME.lock();
+        let work = Work::Softmax { rows: 1, cols: 1, dtype: DType::F32 };
+        let cases = [
+            ("dies", "exit 7", "exit status: 7"),
+            ("babbles", "echo hello; cat >/dev/null", "answered \"hello\""),
+            ("refuses", r#"echo '{"error": "no module"}'; cat >/dev/null"#, "no module"),
+            ("half", r#"echo '{"about": "x"}'; read a; read b; exit 3"#, "exit status: 3"),
+        ];
+        for (name, script, expected) in cases {
+            let (framework, file) = scripted(name, script);
+            let data = Data { seed: 1, sets: 1 };
+            let fault = framework.prepare(&work, 1, data).err().expect("fails");
+            fs::remove_file(file).expect("clean up");
+            assert_eq!((fault.code, fault.class.exit_status()), ("peer/failed", 3), "{name}");
+            assert!(fault.message.contains(expected), "{name}: {}", fault.message);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_answers_is_timed() {
+        let _alone = ONE_AT_A_TIME.lock();
+        let script = r#"read a; echo '{"about": "x"}'; read a; echo '{}'; while read a; do
+            echo '{"seconds": 0.25, "inner_repeats": 3}'; done"#;
+        let (framework, file) = scripted("answers", script);
+        let work = Work::Softmax { rows: 1, cols: 1, dtype: DType::F32 };
+        let prepared = framework.prepare(&work, 1, Data { seed: 1, sets: 1 }).expect("prepares");
+        fs::remove_file(file).expect("clean up");
+        assert!(prepared.kernel.ends_with("; x"));
+        let plan = crate::timing::Plan { max_rounds: 2, min_rounds: 2, ..Default::default() };
+        let series = &crate::timing::interleave(&mut [prepared.contestant], &plan)[0];
+        assert_eq!((series.seconds.as_slice(), series.inner_repeats), ([0.25, 0.25].as_slice(), 3));
+    }
+}

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use libloading::{Library, Symbol};
 
+use crate::peers::locate::words;
+
 /// An opaque object of the library.
 pub(super) type Handle = *mut c_void;
 type Status = c_int;
@@ -120,12 +122,12 @@ pub(super) struct Dnnl {
 impl Dnnl {
     pub(super) fn open(path: &Path) -> Result<Dnnl, String> {
         // SAFETY: oneDNN's initialisers read the environment, which `find` has prepared.
-        let library = unsafe { Library::new(path) }.map_err(|e| e.to_string())?;
+        let library = unsafe { Library::new(path) }.map_err(|e| words(&e))?;
         let version = {
             // SAFETY: the function exists with this signature since 1.0; it returns a static structure, whose first
             // five fields have stayed.
             let version: unsafe extern "C" fn() -> *const Version =
-                unsafe { get(&library, "dnnl_version") }.map_err(|e| e.to_string())?;
+                unsafe { get(&library, "dnnl_version") }.map_err(|e| words(&e))?;
             // SAFETY: as above.
             unsafe { version().as_ref() }.ok_or("it states no version")?
         };
@@ -141,7 +143,7 @@ impl Dnnl {
             512 => "SYCL",
             _ => "unknown",
         };
-        let f = Functions::load(&library).map_err(|e| e.to_string())?;
+        let f = Functions::load(&library).map_err(|e| words(&e))?;
         // SAFETY: the symbol is looked up in the library and what it depends on: its own OpenMP runtime's.
         let set_threads = unsafe { get(&library, "omp_set_num_threads") }.ok();
         // SAFETY: exists since 2.0, takes nothing and returns an enumeration's value.
