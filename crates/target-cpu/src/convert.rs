@@ -10,7 +10,7 @@
 //! | f8e4m3fn | exact | beyond 464 to NaN (`0x7f` with the sign), infinity too |
 //! | i32 | rounded to f32 | truncated, saturated; NaN to 0 |
 //! | i8, u8, i4 | exact | truncated, saturated; NaN to 0 |
-//! | bool | 0.0 or 1.0 | whether x is neither 0 nor NaN |
+//! | bool | 0.0 or 1.0 | whether x is not 0; NaN is not |
 //!
 //! Subnormals are exact in both directions: `vcvtneps2bf16`, which flushes them, is not used. i4 is one element a byte here,
 //! sign-extended; [`Runtime::unpack_i4`] and [`Runtime::pack_i4`] go between that and memory's two a byte.
@@ -232,7 +232,7 @@ impl Convert {
                 self.select(&over, "i32", &splat(n, "i32", i32::MAX), &whole)
             }
             DType::Bool => {
-                let set = self.body.bind(format!("fcmp one <{n} x float> %x, zeroinitializer"));
+                let set = self.body.bind(format!("fcmp une <{n} x float> %x, zeroinitializer"));
                 self.cast("zext", "i1", &set, "i8")
             }
         }

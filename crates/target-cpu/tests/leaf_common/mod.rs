@@ -10,7 +10,7 @@ use tilewright_target_cpu::features::CpuFeatures;
 
 /// Every level and extension that the emitters tell apart and this machine runs.
 pub fn levels() -> Vec<CpuFeatures> {
-    let all = ["baseline", "avx2", "avx2,vnni", "avx512", "avx512,vnni", "avx512,bf16,vnni"];
+    let all = ["baseline", "avx2", "avx2,vnni", "avx512", "avx512,bf16,vnni"];
     let host = CpuFeatures::detect();
     all.iter().map(|name| CpuFeatures::parse(name).unwrap()).filter(|f| f.supported_by(host)).collect()
 }
