@@ -1,6 +1,8 @@
 //! Compiles emitted text with clang and loads it, for tests and examples of the leaf emitters.
 #![allow(unsafe_code, dead_code, reason = "calls compiled code; each user takes a part")]
 
+pub mod accuracy;
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
