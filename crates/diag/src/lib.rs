@@ -123,7 +123,7 @@ impl Diagnostic {
     ) -> Box<Self> {
         let known: Vec<&str> = known.into_iter().collect();
         let d = Self::request(code, format!("unknown {kind} `{name}`"));
-        let listed = if known.len() <= 24 { format!("known: {}", known.join(", ")) } else { String::new() };
+        let listed = if (1..=24).contains(&known.len()) { format!("known: {}", known.join(", ")) } else { String::new() };
         match nearest(name, known.iter().copied()) {
             Some(n) => d.help(format!("did you mean `{n}`?")).note_if(listed),
             None => d.note_if(listed),
@@ -189,14 +189,15 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// The candidate closest to `name` (Damerau-Levenshtein distance, at most a third of the longer name and at least one
-/// edit allowed), or the one that `name` is a prefix of.
+/// edit allowed, but never one for every letter), or the one that `name` is a prefix of.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     candidates
         .into_iter()
         .filter_map(|c| {
             let distance = strsim::damerau_levenshtein(&lower, &c.to_lowercase());
-            let allowed = (lower.len().max(c.len()) / 3).max(1);
+            let longest = lower.len().max(c.len());
+            let allowed = (longest / 3).max(1).min(longest.saturating_sub(1));
             let prefix = lower.len() >= 2 && c.to_lowercase().starts_with(&lower);
             (distance <= allowed || prefix).then_some((distance, c))
         })

@@ -209,8 +209,7 @@ impl<'a> Parser<'a> {
         let made = rules::result_type(&kind, &types, declared, &self.kernel.operands)
             .map_err(|e| Diagnostic::request(e.code, e.message).rule(e.rule).at(loc.span()))?;
         if defs.len() != usize::from(made.is_some()) {
-            return Err(Diagnostic::request("ir/results", format!("{} names for the results of `{}`", defs.len(), form.name()))
-                .at(loc.span()));
+            return Err(named(form, usize::from(made.is_some()), defs.len()).at(loc.span()));
         }
         let results = match (made, defs.first()) {
             (Some(ty), Some(name)) => vec![self.define(name, ty)?],
@@ -328,11 +327,7 @@ impl<'a> Parser<'a> {
             self.scope.remove(name);
         }
         if defs.len() != carried.len() {
-            return Err(Diagnostic::request(
-                "ir/results",
-                format!("{} names for the {} tiles that the fold carries", defs.len(), carried.len()),
-            )
-            .at(loc.span()));
+            return Err(named(Form::Fold, carried.len(), defs.len()).at(loc.span()));
         }
         let results =
             defs.iter().zip(&carried).map(|(name, &(_, ty))| self.define(name, ty)).collect::<Result<_>>()?;
@@ -348,11 +343,7 @@ impl<'a> Parser<'a> {
         self.expect("{")?;
         let no = self.block(Vec::new(), depth + 1)?;
         if defs.len() != yes.yields.len() {
-            return Err(Diagnostic::request(
-                "ir/results",
-                format!("{} names for the {} tiles that the if yields", defs.len(), yes.yields.len()),
-            )
-            .at(loc.span()));
+            return Err(named(Form::If, yes.yields.len(), defs.len()).at(loc.span()));
         }
         let types: Vec<TileType> = yes.yields.iter().map(|&v| self.kernel.ty(v)).collect();
         let results = defs.iter().zip(types).map(|(name, ty)| self.define(name, ty)).collect::<Result<_>>()?;
@@ -539,4 +530,10 @@ impl<'a> Parser<'a> {
     fn fault(&self, code: &'static str, message: String) -> Box<Diagnostic> {
         Diagnostic::request(code, message).at(self.last_span())
     }
+}
+
+fn named(form: Form, made: usize, names: usize) -> Box<Diagnostic> {
+    let tiles = if made == 1 { "1 tile".to_string() } else { format!("{made} tiles") };
+    Diagnostic::request("ir/results", format!("`{}` makes {tiles}, {names} named", form.name()))
+        .rule("each tile that an op makes has a name")
 }

@@ -2,7 +2,7 @@
 
 use tilewright_dtype::DType;
 
-use crate::ops::{BinaryOp, ReduceOp, UnaryOp};
+use crate::ops::{BinaryOp, CmpOp, Form, ReduceOp, UnaryOp};
 use crate::program::{Const, OpKind, Operand, OperandId, Role};
 use crate::types::{Shape, TileType};
 
@@ -63,7 +63,7 @@ pub fn result_type(
         OpKind::Cast => Some(cast(unary(operands)?, declared)?),
         OpKind::Unary(op) => Some(elementwise_unary(*op, unary(operands)?)?),
         OpKind::Binary(op) => Some(elementwise_binary(*op, binary(operands)?)?),
-        OpKind::Compare(_) => Some(compare(binary(operands)?)?),
+        OpKind::Compare(op) => Some(compare(*op, binary(operands)?)?),
         OpKind::Select => Some(select(operands)?),
         OpKind::Broadcast => Some(broadcast(unary(operands)?, declared)?),
         OpKind::Reshape => Some(reshape(unary(operands)?, declared)?),
@@ -152,7 +152,10 @@ pub fn constant(value: Const, dtype: DType) -> Ruled<()> {
     fail(
         "ir/constant",
         "a constant is a float for float dtypes, an integer in range for integer dtypes, true or false for bool",
-        format!("{value:?} is no {dtype}"),
+        match value {
+            Const::Float(v) => format!("{v:?} is no {dtype}"),
+            Const::Int(v) => format!("{v} is no {dtype}"),
+        },
     )
 }
 
@@ -261,7 +264,7 @@ fn lookup(table: &Operand, operands: &[TileType]) -> Ruled<TileType> {
 fn cast(x: TileType, declared: Option<TileType>) -> Ruled<TileType> {
     let t = stated(declared)?;
     if t.shape != x.shape {
-        return fail("ir/shape-mismatch", "`cast` keeps the shape", format!("cast of {x} to {t}"));
+        return fail("ir/shape-mismatch", "`cast` keeps the shape", format!("`cast` of {x} to {t}"));
     }
     Ok(t)
 }
@@ -280,29 +283,30 @@ fn elementwise_unary(op: UnaryOp, x: TileType) -> Ruled<TileType> {
         UnaryOp::Neg | UnaryOp::Abs => "arithmetic takes f64, f32, bf16, f16 or i32; `cast` first",
         _ => "this function takes f64, f32, bf16 or f16; `cast` first",
     };
-    fail("ir/dtype-mismatch", rule, format!("{op:?} of {x}"))
+    fail("ir/dtype-mismatch", rule, format!("`{}` of {x}", Form::Unary(op).name()))
 }
 
-fn same(what: &str, x: TileType, y: TileType) -> Ruled<()> {
+fn same(name: &str, x: TileType, y: TileType) -> Ruled<()> {
     if x.dtype != y.dtype {
         return fail(
             "ir/dtype-mismatch",
             "elementwise operands have one dtype; `cast` converts",
-            format!("{what} of {x} and {y}"),
+            format!("`{name}` of {x} and {y}"),
         );
     }
     if x.shape != y.shape {
         return fail(
             "ir/shape-mismatch",
             "elementwise operands have one shape; `broadcast` repeats dimensions of 1",
-            format!("{what} of {x} and {y}"),
+            format!("`{name}` of {x} and {y}"),
         );
     }
     Ok(())
 }
 
 fn elementwise_binary(op: BinaryOp, [x, y]: [TileType; 2]) -> Ruled<TileType> {
-    same(&format!("{op:?}"), x, y)?;
+    let name = Form::Binary(op).name();
+    same(name, x, y)?;
     let (ok, rule) = match op {
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
             (matches!(x.dtype, DType::Bool | DType::I32), "logic takes bool or i32")
@@ -310,24 +314,25 @@ fn elementwise_binary(op: BinaryOp, [x, y]: [TileType; 2]) -> Ruled<TileType> {
         BinaryOp::Rem => (x.dtype == DType::I32, "`rem` takes i32"),
         _ => (is_arithmetic(x.dtype), "arithmetic takes f64, f32, bf16, f16 or i32; `cast` first"),
     };
-    if ok { Ok(x) } else { fail("ir/dtype-mismatch", rule, format!("{op:?} of {x}")) }
+    if ok { Ok(x) } else { fail("ir/dtype-mismatch", rule, format!("`{name}` of {x}")) }
 }
 
-fn compare([x, y]: [TileType; 2]) -> Ruled<TileType> {
-    same("comparison", x, y)?;
+fn compare(op: CmpOp, [x, y]: [TileType; 2]) -> Ruled<TileType> {
+    let name = Form::Compare(op).name();
+    same(name, x, y)?;
     if is_arithmetic(x.dtype) {
         return Ok(x.with_dtype(DType::Bool));
     }
     fail(
         "ir/dtype-mismatch",
         "comparisons take f64, f32, bf16, f16 or i32; `cast` first",
-        format!("comparison of {x}"),
+        format!("`{name}` of {x}"),
     )
 }
 
 fn select(operands: &[TileType]) -> Ruled<TileType> {
     let [c, x, y] = arity::<3>(operands)?;
-    same("`select`", x, y)?;
+    same("select", x, y)?;
     if c == x.with_dtype(DType::Bool) {
         return Ok(x);
     }
@@ -345,7 +350,7 @@ fn broadcast(x: TileType, declared: Option<TileType>) -> Ruled<TileType> {
     fail(
         "ir/shape-mismatch",
         "`broadcast` keeps the dtype and repeats a scalar, or dimensions of 1 at the same rank",
-        format!("broadcast of {x} to {t}"),
+        format!("`broadcast` of {x} to {t}"),
     )
 }
 
@@ -354,7 +359,7 @@ fn reshape(x: TileType, declared: Option<TileType>) -> Ruled<TileType> {
     if x.dtype == t.dtype && x.shape.checked_elements() == t.shape.checked_elements() {
         return Ok(t);
     }
-    fail("ir/shape-mismatch", "`reshape` keeps dtype and element count", format!("reshape of {x} to {t}"))
+    fail("ir/shape-mismatch", "`reshape` keeps dtype and element count", format!("`reshape` of {x} to {t}"))
 }
 
 fn transpose(x: TileType, perm: &[usize; 4]) -> Ruled<TileType> {
@@ -387,7 +392,7 @@ fn slice(x: TileType, start: &[usize; 4], declared: Option<TileType>) -> Ruled<T
     fail(
         "ir/shape-mismatch",
         "a slice lies within its tile and keeps rank and dtype",
-        format!("slice of {x} at {:?} to {t}", &start[..x.shape.rank()]),
+        format!("`slice` of {x} at {:?} to {t}", &start[..x.shape.rank()]),
     )
 }
 
@@ -400,7 +405,7 @@ fn concat([x, y]: [TileType; 2], dim: usize) -> Ruled<TileType> {
     fail(
         "ir/shape-mismatch",
         "concatenated tiles agree in dtype and in every other dimension",
-        format!("concat of {x} and {y} along {dim}"),
+        format!("`concat` of {x} and {y} along {dim}"),
     )
 }
 
@@ -410,7 +415,7 @@ fn reduce(x: TileType, op: ReduceOp, dim: usize) -> Ruled<TileType> {
         return fail(
             "ir/dtype-mismatch",
             "reductions take f64, f32, bf16, f16 or i32; `cast` first",
-            format!("{op:?} reduction of {x}"),
+            format!("`{}` of {x}", Form::Reduce(op).name()),
         );
     }
     Ok(TileType::new(x.dtype, x.shape.with_dim(dim, 1)))
@@ -423,7 +428,7 @@ fn dot(operands: &[TileType]) -> Ruled<TileType> {
         return fail(
             "ir/shape-mismatch",
             "`dot` takes x [.., m, k], y [.., k, n] and c [.., m, n] of one rank from 2 to 4",
-            format!("dot of {x}, {y}, {c}"),
+            format!("`dot` of {x}, {y}, {c}"),
         );
     }
     let (a, b, r): (&[usize], &[usize], &[usize]) = (x.shape.dims(), y.shape.dims(), c.shape.dims());
@@ -437,14 +442,14 @@ fn dot(operands: &[TileType]) -> Ruled<TileType> {
         return fail(
             "ir/shape-mismatch",
             "`dot` takes x [.., m, k], y [.., k, n] and c [.., m, n]",
-            format!("dot of {x}, {y}, {c}"),
+            format!("`dot` of {x}, {y}, {c}"),
         );
     }
     if !dot_accepts(x.dtype, y.dtype, c.dtype) {
         return fail(
             "ir/dtype-mismatch",
             "`dot` takes f32.f32, bf16.bf16, f16.f16 or f8.f8 into f32; i8|u8|i4 . i8|i4 into i32; f64.f64 into f64",
-            format!("dot of {x}, {y}, {c}"),
+            format!("`dot` of {x}, {y}, {c}"),
         );
     }
     Ok(c)

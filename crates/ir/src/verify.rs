@@ -28,15 +28,14 @@ pub(crate) fn wiring(before: &[Kernel], kernel: &Kernel) -> Result<()> {
     }
     for new in &kernel.operands {
         let Some(old) = before.iter().flat_map(|k| &k.operands).find(|o| o.name == new.name) else { continue };
-        let is_array = |o: &Operand| matches!(o.role, Role::Input { .. } | Role::Output { .. });
         let fault = if (old.dtype, old.shape) != (new.dtype, new.shape) {
             let types = format!("{}{} in kernel `{name}` and {}{} before", new.dtype, new.shape, old.dtype, old.shape);
             Diagnostic::request("ir/operand-mismatch", format!("`{}` is {types}", new.name))
                 .rule("operands of one name in one program are one array")
-        } else if is_array(old) != is_array(new) {
-            let kinds = if is_array(new) { "an array" } else { "a scalar or a table" };
-            Diagnostic::request("ir/operand-mismatch", format!("`{}` is {kinds} in kernel `{name}` only", new.name))
-                .rule("scalars and tables come from the caller: no kernel makes them, and none reads them as arrays")
+        } else if old.is_scalar() != new.is_scalar() {
+            let kind = if new.is_scalar() { "a scalar" } else { "an array" };
+            Diagnostic::request("ir/operand-mismatch", format!("`{}` is {kind} in kernel `{name}`, not before", new.name))
+                .rule("scalars come from the caller: no kernel makes them, and none reads them as arrays")
         } else if new.is_output() && !old.is_output() {
             Diagnostic::request("ir/operand-role", format!("kernel `{name}` writes `{}`, which the program was given", new.name))
                 .rule("a program's inputs are not written")
@@ -80,7 +79,10 @@ pub fn kernel(kernel: &Kernel) -> Result<()> {
     }
     v.block(&kernel.body)?;
     if !kernel.body.yields.is_empty() {
-        return Err(v.fault("ir/yield", "a kernel's body yields nothing".to_string()).at(kernel.loc.span()));
+        return Err(v
+            .fault("ir/yield", "the body yields tiles".to_string())
+            .rule("only the bodies of folds and ifs yield")
+            .at(kernel.loc.span()));
     }
     Uses { kernel, ranges: Ranges::of(kernel) }.block(&kernel.body, 0)
 }
@@ -231,7 +233,8 @@ impl Verifier<'_> {
             return Err(self.fault("ir/results", "`fold` has one body".to_string()));
         };
         if types.len() < 2 || types[0] != TileType::INDEX || types[1] != TileType::INDEX {
-            return Err(self.fault("ir/index-type", "fold bounds that are no i32 scalars".to_string()));
+            let message = format!("a fold with bounds {:?}", &types[..types.len().min(2)]);
+            return Err(self.fault("ir/index-type", message).rule("fold bounds are two i32 scalars"));
         }
         let carried = &types[2..];
         if body.args.len() != carried.len() + 1 {
@@ -252,11 +255,12 @@ impl Verifier<'_> {
         let [yes, no] = op.regions.as_slice() else {
             return Err(self.fault("ir/results", "`if` has two bodies".to_string()));
         };
-        let [TileType { dtype: DType::Bool, shape }] = types else {
-            return Err(self.fault("ir/type-mismatch", "`if` takes a bool scalar".to_string()));
-        };
-        if shape.rank() != 0 || !yes.args.is_empty() || !no.args.is_empty() {
-            return Err(self.fault("ir/type-mismatch", "`if` takes a bool scalar, its bodies no arguments".to_string()));
+        if types != [TileType::INDEX.with_dtype(DType::Bool)] {
+            let message = format!("an `if` by {types:?}");
+            return Err(self.fault("ir/type-mismatch", message).rule("the condition of an `if` is a bool scalar"));
+        }
+        if !yes.args.is_empty() || !no.args.is_empty() {
+            return Err(self.fault("ir/results", "the bodies of an `if` take no arguments".to_string()));
         }
         self.block(yes)?;
         self.block(no)?;
@@ -311,9 +315,12 @@ impl Uses<'_> {
         for &v in indices.iter().filter(|&&v| self.kernel.ty(v) == TileType::INDEX) {
             let Interval { lo, hi } = self.ranges.interval(v);
             if !self.ranges.interval(v).fits_i32() {
-                let reach = match (lo, hi) {
-                    (i64::MIN, _) | (_, i64::MAX) => "is made of one that may overflow".to_string(),
-                    _ => format!("may reach {lo}..={hi}"),
+                // One step from i32 reaches no further than a product.
+                let far = |x: i64| x.unsigned_abs() > 1 << 62;
+                let reach = if far(lo) || far(hi) {
+                    "is made of one that may overflow".to_string()
+                } else {
+                    format!("may reach {lo}..={hi}")
                 };
                 return Err(self
                     .fault("ir/index-overflow", format!("an i32 scalar that {reach} is used here"))
