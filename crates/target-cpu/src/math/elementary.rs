@@ -143,11 +143,12 @@ pub(super) fn tanh(l: &mut Lanes, x: &str) -> String {
     let denominator = l.op("fadd", &e, &one);
     let quotient = l.op("fdiv", &minus_two, &denominator);
     let far = l.op("fadd", &quotient, &one);
-    let far = l.intrinsic("copysign", &[&far, x]);
 
     let limit = l.float(0.625);
     let is_near = l.compare("olt", &magnitude, &limit);
-    l.select(&is_near, &near, &far)
+    let result = l.select(&is_near, &near, &far);
+    // The sum that makes `near` loses the sign of -0.
+    l.intrinsic("copysign", &[&result, x])
 }
 
 /// erf x.
