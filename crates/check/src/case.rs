@@ -12,6 +12,7 @@ use crate::cost;
 use crate::executor::{Executor, Ran, Ready};
 use crate::inputs::{InputFamily, draw};
 use crate::judge::{Element, Judged, Wrong, judge};
+use crate::problems;
 use crate::report::{CaseReport, Failure};
 
 /// How much of the interpreter's time (see [`crate::cost`]) a case may take.
@@ -25,6 +26,8 @@ const REFERENCE_LIMIT: f64 = 8e7;
 pub(crate) struct Subject<'a> {
     pub family: &'a dyn Family,
     pub problem: Problem,
+    /// The problem as one types it.
+    pub text: String,
     pub program: Program,
     ready: Box<dyn Ready>,
     accuracy: Accuracy,
@@ -58,7 +61,7 @@ impl<'a> Subject<'a> {
     ) -> Result<Subject<'a>> {
         let program = family.build(&problem, config)?;
         let ready = executor.prepare(&program)?;
-        Ok(Subject { family, problem, program, ready, accuracy: executor.accuracy() })
+        Ok(Subject { text: problems::text(family, &problem), family, problem, program, ready, accuracy: executor.accuracy() })
     }
 
     /// The inputs of a case.
@@ -156,7 +159,7 @@ impl<'a> Subject<'a> {
             code,
             message,
             case: source.name(),
-            problem: self.problem.to_string(),
+            problem: self.text.clone(),
             element: None,
             diagnostics: Vec::new(),
         }
@@ -176,7 +179,7 @@ impl<'a> Subject<'a> {
         let worst = worst.max_by(|a, b| a.margin.total_cmp(&b.margin)).cloned();
         let report = CaseReport {
             case: source.name(),
-            problem: self.problem.to_string(),
+            problem: self.text.clone(),
             cells: cells.map_or(cells_total, |c| c.len()),
             cells_total,
             reference,

@@ -243,3 +243,96 @@ impl Guarded {
         Some(*d.rule("a kernel writes nothing but its outputs"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilewright_ir::{Builder, DType};
+    use tilewright_run::cache::Cache;
+    use tilewright_run::compile::Compiler;
+    use tilewright_run::testing::clang_or_skip;
+    use tilewright_target_cpu::{Lowered, LoweredKernel};
+
+    /// A program that copies 64 numbers, and code for it that does what `stores` say after its loop over `count` numbers.
+    fn copy(count: usize, stores: &str) -> Option<Compiled> {
+        let clang = clang_or_skip()?;
+        let b = Builder::new("copy");
+        let x = b.input("x", DType::F32, &[64]);
+        let y = b.output("y", DType::F32, &[64]);
+        let [i] = b.grid([("i", 1)]);
+        y.store((i,), x.load((i,), &[64]));
+        let program = Program::single(b.finish().unwrap());
+        let text = format!(
+            "define void @copy(ptr %args, ptr %scalars, i64 %begin, i64 %end, ptr %arena) {{\n\
+             entry:\n  %x = load ptr, ptr %args\n  %slot = getelementptr ptr, ptr %args, i64 1\n  \
+             %y = load ptr, ptr %slot\n  br label %each\n\
+             each:\n  %i = phi i64 [ 0, %entry ], [ %next, %each ]\n  \
+             %from = getelementptr float, ptr %x, i64 %i\n  %v = load float, ptr %from\n  \
+             %to = getelementptr float, ptr %y, i64 %i\n  store float %v, ptr %to\n  \
+             %next = add i64 %i, 1\n  %more = icmp slt i64 %next, {count}\n  br i1 %more, label %each, label %done\n\
+             done:\n{stores}  ret void\n}}\n"
+        );
+        let kernel = LoweredKernel {
+            name: "copy".to_string(),
+            entry: "copy".to_string(),
+            cells: 1,
+            arena_bytes: 64,
+            arrays: vec!["x".to_string(), "y".to_string()],
+            scalars: Vec::new(),
+            serial: false,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = Compiler::new(clang, Cache::open(folder.path(), 1 << 20).unwrap());
+        Some(Compiled::with(&compiler, &program, &Lowered { text, kernels: vec![kernel] }, &[]).unwrap())
+    }
+
+    fn run(compiled: &Compiled) -> Ran {
+        let values: Vec<f64> = (0..64).map(f64::from).collect();
+        let inputs = Inputs::from([("x".to_string(), Tensor::from_f64(DType::F32, &[64], &values).unwrap())]);
+        guarded_run(compiled, &Pool::new(1).unwrap(), &inputs).unwrap()
+    }
+
+    fn store(array: &str, element: i64) -> String {
+        format!("  %p{0} = getelementptr float, ptr %{array}, i64 {element}\n  store float 1.0, ptr %p{0}\n", element.abs())
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_to_its_outputs_has_no_faults() {
+        let Some(compiled) = copy(64, "") else { return };
+        let ran = run(&compiled);
+        assert!(ran.faults.is_empty() && ran.outputs["y"].get(63) == 63.0);
+    }
+
+    #[test]
+    fn a_changed_input_is_named() {
+        let Some(compiled) = copy(64, &store("x", 5)) else { return };
+        let ran = run(&compiled);
+        assert_eq!(ran.faults.iter().map(|d| d.code).collect::<Vec<_>>(), ["check/input-changed"]);
+        assert!(ran.faults[0].message.contains("element 5 of the input `x`"), "{}", ran.faults[0]);
+    }
+
+    #[test]
+    fn writes_past_either_end_are_named() {
+        for (array, element, place) in [("y", 64, "0 bytes after `y`"), ("y", -2, "8 bytes before `y`"), ("x", 70, "24 bytes after `x`")] {
+            let Some(compiled) = copy(64, &store(array, element)) else { return };
+            let ran = run(&compiled);
+            assert_eq!(ran.faults.iter().map(|d| d.code).collect::<Vec<_>>(), ["check/out-of-bounds"]);
+            assert!(ran.faults[0].message.contains(place), "{}", ran.faults[0]);
+        }
+    }
+
+    #[test]
+    fn what_is_not_written_stays_poison() {
+        let Some(compiled) = copy(63, "") else { return };
+        let y = &run(&compiled).outputs["y"];
+        assert!(y.get(63).is_nan() && y.bytes()[63 * 4..] == [0xFF; 4] && y.get(62) == 62.0);
+    }
+
+    #[test]
+    fn features_that_this_machine_lacks_are_refused() {
+        if CpuFeatures::AVX512_BF16_VNNI.supported_by(CpuFeatures::detect()) {
+            return;
+        }
+        assert_eq!(Cpu::new(CpuFeatures::AVX512_BF16_VNNI, 1).err().map(|d| d.code), Some("check/features"));
+    }
+}

@@ -6,6 +6,7 @@ use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_dtype::files::{SafeTensorsFile, read_npy};
 use tilewright_dtype::{DType, Tensor};
 use tilewright_ir::Program;
+use tilewright_kernels::Inputs;
 
 /// An operand's values, as they were read.
 #[derive(Clone, Debug)]
@@ -44,6 +45,23 @@ pub fn read(text: &str) -> Result<External> {
         SafeTensorsFile::open(file)?.tensor(tensor)?
     };
     Ok(External { name: name.to_string(), tensor, from: from.to_string() })
+}
+
+/// Reads operands for a program: their values by name, and a sentence on each.
+///
+/// Errors (class request): those of [`read`] and [`fit`]; `check/input-repeated`.
+pub fn given<S: AsRef<str>>(texts: &[S], program: &Program) -> Result<(Inputs, Vec<String>)> {
+    let (mut inputs, mut notes) = (Inputs::new(), Vec::new());
+    for text in texts {
+        let external = read(text.as_ref())?;
+        let (tensor, how) = fit(&external, program)?;
+        if inputs.insert(external.name.clone(), tensor).is_some() {
+            let message = format!("`{}` is given twice", external.name);
+            return Err(Diagnostic::request("check/input-repeated", message));
+        }
+        notes.push(how);
+    }
+    Ok((inputs, notes))
 }
 
 /// The values as the program takes them, and a sentence on what was done to them.
@@ -171,6 +189,8 @@ mod tests {
         assert!(d.code == "check/input-shape" && d.help.is_some_and(|h| h.contains("transpose")));
         assert_eq!(code(&format!("x={path}:w"), &program(DType::F16, &[2, 3])).code, "check/input-range");
         assert_eq!(code(&format!("x={path}:w"), &program(DType::I8, &[2, 3])).code, "check/input-range");
+        let twice = [format!("x={path}:w"), format!("x={path}:w")];
+        assert_eq!(given(&twice, &good).unwrap_err().code, "check/input-repeated");
         assert_eq!(code("x=/nowhere.safetensors:w", &good).code, "file/not-found");
     }
 }

@@ -53,7 +53,7 @@ pub static FAMILIES: &[InputFamily] = &[
     row("constant", Pattern::Constant, "Each row one value."),
     row("alternating", Pattern::Alternating, "Magnitudes from 1 to 2 whose sign alternates along a row."),
     row("equal", Pattern::Equal, "All elements the same."),
-    row("overflow", Pattern::Overflow, "Half of the elements near the greatest finite number, so that products overflow."),
+    row("overflow", Pattern::Overflow, "Normal, with a few elements near the greatest finite number of either sign, so that products overflow."),
     row("zeros", Pattern::Zeros, "All zero; scalars and tables at their least."),
 ];
 
@@ -216,13 +216,16 @@ impl Draw {
 
     fn floats(&mut self, special: bool) -> Vec<f64> {
         let mut values = self.finite();
-        if special && self.pattern == Pattern::Special {
+        let max = self.dtype.max_finite();
+        let rare = match self.pattern {
+            Pattern::Special if special => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0],
+            Pattern::Overflow => [max, -max, 0.75 * max, -0.75 * max],
+            _ => return values,
+        };
+        for (n, x) in rare.into_iter().enumerate().take(self.len.div_ceil(2)) {
             // The last element is where tails end.
-            let rare = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
-            for (n, x) in rare.into_iter().enumerate().take(self.len.div_ceil(2)) {
-                let at = if n == 1 { self.len - 1 } else { self.rng.below(self.len) };
-                values[at] = x;
-            }
+            let at = if n == 1 { self.len - 1 } else { self.rng.below(self.len) };
+            values[at] = x;
         }
         values
     }
@@ -234,15 +237,13 @@ impl Draw {
         let (mut kept, mut outlier) = (rng.normal(), 0);
         let draw = |i: usize| {
             let x = match pattern {
-                Pattern::Normal | Pattern::Special => rng.normal(),
+                Pattern::Normal | Pattern::Special | Pattern::Overflow => rng.normal(),
                 Pattern::Scaled => 30.0 * rng.normal(),
                 Pattern::Small => rng.between(-3, 3) as f64,
                 Pattern::Zeros => 0.0,
                 Pattern::Denormal if rng.sign() > 0.0 => 4.0 * rng.normal() * d.min_normal(),
                 Pattern::Denormal => rng.between(-9, 9) as f64 * d.min_subnormal(),
                 Pattern::Huge => rng.sign() * huge * (1.0 + rng.unit()) / 2.0,
-                Pattern::Overflow if rng.sign() > 0.0 => rng.sign() * max * (1.0 + rng.unit()) / 2.0,
-                Pattern::Overflow => rng.normal(),
                 Pattern::Equal => kept,
                 Pattern::Alternating => (1.0 + rng.unit()) * if i % cols % 2 == 0 { 1.0 } else { -1.0 },
                 Pattern::Ramp => ((i % 251) as f64 - 125.0) / 4.0,

@@ -66,7 +66,7 @@ pub(crate) fn check(
                 code: "check/batch-variant",
                 message,
                 case: source.name(),
-                problem: batch.problem.to_string(),
+                problem: batch.text.clone(),
                 element: Some(element),
                 diagnostics: Vec::new(),
             }));

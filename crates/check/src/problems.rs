@@ -1,6 +1,6 @@
 //! Small problems beside the one that was asked for: the same types, flags and config, sizes that end in tails.
 
-use tilewright_kernels::{Config, Family, Kind, Problem};
+use tilewright_kernels::{Config, Family, Kind, Problem, Val};
 
 /// Sizes without a tile of their own go no further than this in derived problems.
 const FEW: usize = 3;
@@ -38,6 +38,27 @@ pub(crate) fn dims<'a>(
 ) -> impl Iterator<Item = (&'static str, usize)> + use<'a> {
     let keys = family.keys().iter().filter(|k| matches!(k.kind, Kind::Dim(_)));
     keys.map(|k| (k.name, problem.dim(k.name)))
+}
+
+/// The problem as one types it: parts that have their default are left out, the element types apart.
+pub(crate) fn text(family: &dyn Family, problem: &Problem) -> String {
+    let mut words = Vec::new();
+    for ((name, value), key) in problem.values().iter().zip(family.keys()) {
+        let default = match (&key.kind, value) {
+            (Kind::Dim(default), Val::Int(size)) => *default == Some(*size),
+            (Kind::Limit, Val::Int(size)) => *size == 0,
+            (Kind::Choice(choices), Val::Word(word)) => choices.first() == Some(&word.as_str()),
+            (Kind::Words(_), Val::Word(word)) => word == "none",
+            (Kind::Flag, Val::Flag(set)) => !set,
+            _ => false,
+        };
+        match value {
+            _ if default => {}
+            Val::Flag(_) => words.push(name.to_string()),
+            value => words.push(format!("{name}={value}")),
+        }
+    }
+    words.join(" ")
 }
 
 /// The problem, where the family takes it.
@@ -108,6 +129,21 @@ mod tests {
             assert_eq!(p.dim("window"), 17, "a limit is no size to vary");
         }
         assert!(all.iter().any(|p| p.dim("q_len") == 17) && all.iter().any(|p| p.dim("kv_len") == 31));
+    }
+
+    #[test]
+    fn a_problem_reads_as_it_was_typed() {
+        for words in [
+            "matmul m=4 n=5 k=6 dtype=bf16",
+            "matmul m=4 n=5 k=6 batch=2 dtype=u8 weights=i4 tb epilogue=row_scale+bias",
+            "attention batch=1 heads=8 kv_heads=2 q_len=100 kv_len=300 head_dim=64 dtype=f32 causal window=17",
+        ] {
+            let (family, p) = problem(words);
+            let text = text(family, &p);
+            assert_eq!(format!("{} {text}", family.name()), words);
+            let again: Vec<&str> = text.split(' ').collect();
+            assert_eq!(Problem::parse(family.name(), family.keys(), &again).unwrap(), p);
+        }
     }
 
     #[test]

@@ -33,7 +33,10 @@ pub(crate) fn smallest(
         best = Some((smaller, failure));
     }
     let tried = search.tried.len();
-    Ok(best.map(|(problem, failure)| Smallest { problem: problem.to_string(), failure, tried }))
+    Ok(best.map(|(problem, failure)| {
+        let problem = problems::text(failing.family, &problem);
+        Smallest { problem, failure, tried }
+    }))
 }
 
 struct Search<'a> {

@@ -94,7 +94,7 @@ fn an_element_left_unwritten_is_named() {
     let report = check(family("matmul"), &matmul_40(), &Config::of(TILES), &forgetful, &options()).unwrap();
     let failure = report.failure.unwrap();
     assert_eq!((failure.code, failure.element.unwrap().index), ("check/unwritten", vec![39, 32]));
-    assert_eq!(report.smallest.unwrap().problem.split(" batch").next(), Some("m=40 n=33 k=1"));
+    assert_eq!(report.smallest.unwrap().problem, "m=40 n=33 k=1 dtype=f32");
 }
 
 /// Row sums whose mask lets one column past the edge in, whose scale is wrong, or which store too little.
