@@ -1,0 +1,212 @@
+//! The command line's declarations: every command and option once, with its sentence.
+
+mod fault;
+
+use std::ffi::{OsStr, OsString};
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tilewright::diag::{Diagnostic, Result};
+use tilewright::kernels::{Config, Family, Problem, family};
+use tilewright::{Session, Settings, memory};
+
+/// The workbench of an accelerator kernel engineer: write a kernel once, prove it right, make it fast.
+#[derive(Parser, Debug)]
+#[command(name = "tilewright", version, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(after_help = "Start with `tilewright tour`. Exit status: 0 held, 1 a verdict failed, 2 the request was wrong, 3 a tool is missing.")]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// Print one JSON object on standard output: stable keys, SI units.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The store of results [default: $TILEWRIGHT_STORE, else in the user's data folder].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub store: Option<String>,
+    /// Threads that run kernels [default: all cores].
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// The CPU to make code for: `native`, or `baseline`, `avx2`, `avx512` and extensions (`avx512,bf16,vnni`).
+    #[arg(long, global = true, value_name = "LIST")]
+    pub cpu_features: Option<String>,
+    /// How to cut the kernel up, instead of the tuned config: `bm=64,bn=128`.
+    #[arg(long, global = true, value_name = "NAME=N,…", value_parser = config)]
+    pub config: Option<Config>,
+    /// Decides inputs and orders; the same seed gives the same run.
+    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// No progress and no remarks on standard error.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Kernel families, their problems and targets; with a name, that family's in full.
+    Kernels(KernelsArgs),
+    /// This machine, its measured ceilings, and which toolchains are present.
+    Targets(TargetsArgs),
+    /// A kernel at one stage of its way to machine code.
+    Show(ShowArgs),
+}
+
+/// A problem of a kernel family on a target.
+#[derive(Args, Clone, Debug)]
+pub struct ProblemArgs {
+    /// The kernel family; `tilewright kernels` lists them.
+    #[arg(value_name = "KERNEL")]
+    pub kernel: String,
+    /// The problem: sizes and choices such as `m=512 dtype=bf16`; `tilewright kernels KERNEL` lists them.
+    #[arg(value_name = "NAME=VALUE")]
+    pub words: Vec<String>,
+    /// The machine to make code for.
+    #[arg(long, value_name = "TARGET", default_value = "cpu")]
+    pub target: String,
+}
+
+/// `kernels`.
+#[derive(Args, Debug)]
+pub struct KernelsArgs {
+    /// One family.
+    #[arg(value_name = "KERNEL")]
+    pub kernel: Option<String>,
+}
+
+/// `targets`.
+#[derive(Args, Debug)]
+pub struct TargetsArgs {
+    /// Measure the ceilings anew.
+    #[arg(long)]
+    pub remeasure: bool,
+}
+
+/// `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// Which problem.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+    /// How far on its way.
+    #[arg(long, value_enum, default_value_t = Stage::Ir)]
+    pub stage: Stage,
+    /// End each op of the IR with the source line that it was written on.
+    #[arg(long)]
+    pub locations: bool,
+    /// Say on standard error how long each pass took.
+    #[arg(long)]
+    pub time_passes: bool,
+}
+
+/// Where a kernel stands on its way to machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The Rust source of its family.
+    Source,
+    /// The tile IR of this problem and config.
+    Ir,
+    /// The target's text before its compiler: LLVM IR for `cpu`.
+    Lowered,
+    /// The compiled object: its entries, what a launch needs, where it is kept.
+    Code,
+    /// The compiler's assembly.
+    Asm,
+}
+
+impl Stage {
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Source => "source",
+            Stage::Ir => "ir",
+            Stage::Lowered => "lowered",
+            Stage::Code => "code",
+            Stage::Asm => "asm",
+        }
+    }
+}
+
+/// The targets of this version.
+pub const TARGETS: [&str; 1] = ["cpu"];
+
+impl Global {
+    /// The session that these options ask for.
+    ///
+    /// # Errors
+    /// Those of [`Session::new`].
+    pub fn session(&self) -> Result<Session> {
+        Session::new(self.settings())
+    }
+
+    /// These options as a session's settings.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            store: self.store.clone(),
+            threads: self.threads.map_or(0, usize::from),
+            features: self.cpu_features.clone(),
+            config: self.config.clone(),
+            batch_invariant: false,
+        }
+    }
+}
+
+impl ProblemArgs {
+    /// The family and the problem, once the target is one of ours.
+    ///
+    /// # Errors
+    /// `kernel/unknown`, `cli/unknown-target`, and those of [`Problem::parse`], [`Family::validate`] and
+    /// [`memory::plausible`].
+    pub fn resolve(&self) -> Result<(&'static dyn Family, Problem)> {
+        let family = family(&self.kernel)?;
+        if !TARGETS.contains(&self.target.as_str()) {
+            let d = Diagnostic::unknown("cli/unknown-target", "target", &self.target, TARGETS);
+            let other = ["tpu", "sm_"].iter().any(|t| self.target.starts_with(t));
+            return Err(if other { d.note("this version compiles for the CPU only") } else { d });
+        }
+        let problem = Problem::parse(family.name(), family.keys(), &self.words)?;
+        family.validate(&problem)?;
+        memory::plausible(family.work(&problem), &tilewright::brief(family, &problem))?;
+        Ok((family, problem))
+    }
+}
+
+/// What the words on the command line ask for.
+pub enum Request {
+    /// A command.
+    Run(Box<Cli>),
+    /// Help or the version, to be printed.
+    Print(String),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// One diagnostic of class request, `cli/…`, that names the nearest known option, command or value.
+pub fn parse(words: Vec<OsString>) -> Result<Request> {
+    match Cli::try_parse_from(&words) {
+        Ok(cli) => Ok(Request::Run(Box::new(cli))),
+        Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Ok(Request::Print(e.render().to_string()))
+        }
+        Err(e) => Err(fault::explain(&e, &words)),
+    }
+}
+
+/// Whether a fault is to be told in JSON: also asked where the command line itself is the fault.
+pub fn asks_for_json(words: &[OsString]) -> bool {
+    words.iter().skip(1).take_while(|w| *w != "--").any(|w| w == OsStr::new("--json"))
+}
+
+fn config(text: &str) -> std::result::Result<Config, String> {
+    Config::parse(text).map_err(|d| d.message)
+}

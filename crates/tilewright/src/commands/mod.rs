@@ -1,0 +1,33 @@
+//! One file a command.
+
+mod kernels;
+mod show;
+mod targets;
+
+use tilewright::diag::Result;
+
+use crate::cli::{Cli, Command};
+use crate::render::Output;
+
+/// How a command ended that could be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Whatever was asked held. Exit status 0.
+    Held,
+    /// A verdict failed. Exit status 1.
+    #[allow(dead_code)]
+    Failed,
+}
+
+/// Carries out a command.
+///
+/// # Errors
+/// Any diagnostic; its class decides the exit status.
+pub fn run(cli: Cli) -> Result<Ended> {
+    let output = Output { json: cli.global.json, quiet: cli.global.quiet };
+    match cli.command {
+        Command::Kernels(args) => kernels::run(&args, output),
+        Command::Targets(args) => targets::run(&args, &cli.global, output),
+        Command::Show(args) => show::run(&args, &cli.global, output),
+    }
+}
