@@ -231,6 +231,23 @@ impl Ceilings {
             .max_by(|a, b| a.1.median.total_cmp(&b.1.median))
     }
 
+    /// What was disturbed by other programs while it was measured, as a clause; `None` when the machine was quiet. Judged
+    /// by f32 arithmetic and memory: a busy machine slows both, while matrix units vary on quiet ones too.
+    pub fn disturbance(&self) -> Option<String> {
+        const QUIET: f64 = 0.2;
+        let peaks = self.peaks.iter().filter(|p| p.class == PeakClass::F32);
+        let memory = self.levels.iter().filter(|l| l.capacity.is_none());
+        let rates = peaks
+            .flat_map(|p| [("f32 arithmetic on one thread", p.one), ("f32 arithmetic on all threads", p.all)])
+            .chain(memory.flat_map(|l| {
+                [("memory read by one thread", l.read_one), ("memory read by all threads", l.read_all)]
+            }));
+        let spread = |rate: Rate| (rate.ci.hi - rate.ci.lo) / 2.0 / rate.median;
+        let (what, worst) =
+            rates.map(|(what, rate)| (what, spread(rate))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (worst > QUIET).then(|| format!("{what} varied by ±{:.0} %", worst * 100.0))
+    }
+
     /// A rate on `threads` threads from those on one and on all: it grows with the threads until it meets the latter.
     pub(crate) fn on(&self, one: Rate, all: Rate, threads: usize) -> Rate {
         if threads <= 1 {
@@ -323,6 +340,30 @@ mod tests {
         }
         let text = serde_json::to_string(&c).expect("serialises");
         assert_eq!(serde_json::from_str::<Ceilings>(&text).expect("parses"), c);
+    }
+
+    #[test]
+    fn a_busy_machine_is_noticed() {
+        let rate = |half_width: f64| Rate {
+            median: 1e9,
+            ci: Interval { lo: 1e9 * (1.0 - half_width), hi: 1e9 * (1.0 + half_width), coverage: 0.95 },
+            best: 2e9,
+            n: 9,
+        };
+        let ceilings = |half_width| Ceilings {
+            host: Host::detect(),
+            measured_at: 0,
+            peaks: vec![Peak {
+                class: PeakClass::F32,
+                isa: String::new(),
+                one: rate(0.01),
+                all: rate(half_width),
+            }],
+            levels: Vec::new(),
+        };
+        assert_eq!(ceilings(0.1).disturbance(), None);
+        let text = "f32 arithmetic on all threads varied by ±40 %";
+        assert_eq!(ceilings(0.4).disturbance().as_deref(), Some(text));
     }
 
     #[test]

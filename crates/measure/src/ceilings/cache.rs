@@ -34,7 +34,8 @@ struct File {
 const SCHEMA: u32 = 1;
 
 /// The ceilings of the machine at hand from the JSON file at `path`, or measured and added to it when the file has none
-/// that are younger than `max_age`. Other machines' entries stay. A damaged file is set aside as `<path>.damaged`.
+/// that are younger than `max_age`. Other machines' entries stay. A damaged file is set aside as `<path>.damaged`. What
+/// was measured on a busy machine ([`Ceilings::disturbance`]) is returned but not kept.
 ///
 /// # Errors
 /// `measure/ceilings-file` when the file cannot be read or written, and those of [`Ceilings::measure`].
@@ -65,6 +66,10 @@ fn load_or(
         (None, None) => "no earlier measurement of this machine".to_owned(),
     };
     let measured = measure()?;
+    if let Some(disturbance) = measured.disturbance() {
+        let because = format!("{because}; not kept, since the machine was busy: {disturbance}");
+        return Ok((measured, Origin::Measured { because }));
+    }
     file.schema = SCHEMA;
     file.hosts.insert(key, measured.clone());
     write(path, &file)?;
@@ -110,6 +115,8 @@ fn fault(path: &Path, message: String) -> Box<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ceilings::{Peak, PeakClass, Rate};
+    use crate::stats::Interval;
 
     fn some(measured_at: u64) -> Ceilings {
         Ceilings { host: Host::detect(), measured_at, peaks: Vec::new(), levels: Vec::new() }
@@ -136,6 +143,17 @@ mod tests {
         assert!(matches!(origin, Origin::Measured { because } if because.contains("damaged")));
         let kept = fs::read_to_string(folder.join("deep/ceilings.json.damaged")).expect("kept");
         assert!(kept.ends_with("\"hos"));
+
+        let noisy = || {
+            let rate =
+                Rate { median: 1.0, ci: Interval { lo: 0.5, hi: 1.5, coverage: 0.95 }, best: 1.5, n: 9 };
+            let peak = Peak { class: PeakClass::F32, isa: String::new(), one: rate, all: rate };
+            Ok(Ceilings { peaks: vec![peak], ..some(now()) })
+        };
+        fs::remove_file(&path).expect("starts afresh");
+        let (_, origin) = load_or(&path, month, noisy).expect("measures");
+        assert!(matches!(origin, Origin::Measured { because } if because.contains("busy")));
+        assert!(!path.exists());
         fs::remove_dir_all(&folder).expect("clean up");
     }
 }
