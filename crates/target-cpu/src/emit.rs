@@ -8,6 +8,7 @@
 //! | `nest` | loops over a tile, with a tail, and with checked loads where a block may pass an edge |
 //! | `reduce` | reductions |
 //! | `dot` | packed panels and micro-kernel calls |
+//! | `view` | tiles as they lie in memory |
 
 mod control;
 mod dot;
@@ -16,6 +17,7 @@ mod memory;
 mod nest;
 mod reduce;
 mod text;
+mod view;
 
 use std::collections::HashMap;
 
@@ -24,8 +26,7 @@ use tilewright_dtype::DType;
 use tilewright_ir::{Kernel, Op, OperandId, Program, Role, Value};
 
 use crate::lower::{Lowered, LoweredKernel, Options};
-use crate::micro::MicroSpec;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::runtime::{Runtime, storage_type};
 use text::Text;
 
@@ -98,7 +99,7 @@ struct Cell<'a> {
     scratch: usize,
     /// Tag words (offset, count) that an entry clears.
     tags: Vec<(usize, usize)>,
-    /// Enclosing folds: index value, lower bound and trip count where they are constants.
+    /// Enclosing folds, outermost first.
     folds: Vec<Enclosing>,
     /// The linear number of the running cell.
     cell: String,
@@ -107,16 +108,20 @@ struct Cell<'a> {
 /// A fold around the op being emitted.
 #[derive(Clone, Debug)]
 struct Enclosing {
+    /// Its index as the kernel's value, and as an i64.
+    value: Value,
     index: String,
-    lower: String,
-    /// Steps, where both bounds are constants.
-    trips: Option<usize>,
+    /// The least index that any step has, and how many indices there may be.
+    first: i64,
+    indices: usize,
 }
 
 impl<'a> Cell<'a> {
     fn emit(kernel: &'a Kernel, entry: &str, options: Options, rt: &'a mut Runtime) -> Result<(String, usize)> {
-        let pad = MicroSpec::new(DType::F32, DType::F32, options.features)?.nr();
-        let plan = Plan::of(kernel, pad);
+        let plan = Plan::of(kernel, options.features)?;
+        if cfg!(debug_assertions) {
+            plan::verify(kernel, &plan)?;
+        }
         let mut defs = vec![None; kernel.values.len()];
         kernel.walk(&mut |op| {
             for &r in &op.results {
@@ -170,7 +175,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// A literal or the sum of two i64 values.
+/// The value of an i64 literal.
 fn is_literal(text: &str) -> Option<i64> {
     text.parse().ok()
 }

@@ -6,6 +6,7 @@ use tilewright_ir::{BinaryOp, Block, Const, Op, OpKind, OperandId, ReduceOp, Rol
 
 use super::expr::comparison;
 use super::{At, Cell, Enclosing, Reg, is_literal};
+use crate::layout::{Buffer, Rows};
 use crate::plan::{Carry, Place, unit_map};
 
 impl<'a> Cell<'a> {
@@ -140,9 +141,8 @@ impl<'a> Cell<'a> {
     fn reshape(&mut self, op: &'a Op, b: usize) {
         let from = self.kernel.ty(op.operands[0]);
         let own = self.plan.buffers[b].clone();
-        let dense = crate::layout::Buffer::new(from.with_dtype(own.ty.dtype), 1, true);
-        let strides = dense.strides;
-        self.plan.buffers[b] = crate::layout::Buffer { ty: dense.ty, strides, ..own.clone() };
+        let dense = Buffer::new(from, self.lanes, Rows::Dense);
+        self.plan.buffers[b] = Buffer { offset: own.offset, ..dense };
         let loads = self.loads_in(&op.operands);
         self.nest(from.shape, &[], &loads, &mut |cell, at| {
             let value = cell.eval(op.operands[0], at);
@@ -317,11 +317,9 @@ impl<'a> Cell<'a> {
                 self.first.insert(arg, first);
             }
         }
-        let trips = match (is_literal(&lo), is_literal(&hi)) {
-            (Some(a), Some(b)) => Some((b - a).max(0) as usize),
-            _ => None,
-        };
-        self.folds.push(Enclosing { index: l.index.clone(), lower: lo, trips });
+        let first = self.plan.ranges.interval(op.operands[0]).lo;
+        let indices = (self.plan.ranges.interval(op.operands[1]).hi - first).max(0) as usize;
+        self.folds.push(Enclosing { value: index, index: l.index.clone(), first, indices });
         self.block(body)?;
         self.folds.pop();
         let mut next = Vec::new();

@@ -88,7 +88,7 @@ impl<'a> Cell<'a> {
         let to = self.kernel.ty(op.results[0]);
         let rank = from.shape.rank();
         let mut inner = At { coords: vec!["0".to_string(); rank], vector: None, mask: at.mask.clone() };
-        let mut put = |inner: &mut At, d: usize, result_dim: usize| {
+        let put = |inner: &mut At, d: usize, result_dim: usize| {
             inner.coords[d] = at.coords[result_dim].clone();
             if at.vector == Some(result_dim) {
                 inner.vector = Some(d);

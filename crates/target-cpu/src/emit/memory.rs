@@ -28,6 +28,30 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// The greater of an i64 value and a constant.
+    pub(super) fn at_least(&mut self, a: &str, least: i64) -> String {
+        if let Some(x) = is_literal(a) {
+            return x.max(least).to_string();
+        }
+        self.rt.declare("declare i64 @llvm.smax.i64(i64, i64)");
+        self.t.bind(format!("call i64 @llvm.smax.i64(i64 {a}, i64 {least})"))
+    }
+
+    /// The lesser of an i64 value and a constant.
+    pub(super) fn at_most(&mut self, a: &str, most: usize) -> String {
+        if let Some(x) = is_literal(a) {
+            return x.min(most as i64).to_string();
+        }
+        self.rt.declare("declare i64 @llvm.smin.i64(i64, i64)");
+        self.t.bind(format!("call i64 @llvm.smin.i64(i64 {a}, i64 {most})"))
+    }
+
+    /// An i64 value brought into `0 ..= most`.
+    pub(super) fn clamped(&mut self, a: &str, most: usize) -> String {
+        let above = self.at_least(a, 0);
+        self.at_most(&above, most)
+    }
+
     /// An i32 scalar as i64.
     pub(super) fn index(&mut self, v: Value) -> String {
         let text = self.scalars.get(&v).map(|r| r.text.clone()).unwrap_or_default();
@@ -67,13 +91,10 @@ impl<'a> Cell<'a> {
                 all.push(None);
                 continue;
             }
-            self.rt.declare("declare i64 @llvm.smin.i64(i64, i64)");
-            self.rt.declare("declare i64 @llvm.smax.i64(i64, i64)");
             let index = self.index(v);
             let start = self.times(&index, n);
             let left = self.t.bind(format!("sub i64 {size}, {start}"));
-            let some = self.t.bind(format!("call i64 @llvm.smax.i64(i64 {left}, i64 0)"));
-            let mut valid = self.t.bind(format!("call i64 @llvm.smin.i64(i64 {some}, i64 {n})"));
+            let mut valid = self.clamped(&left, n);
             if range.lo < 0 {
                 let negative = self.t.bind(format!("icmp slt i64 {start}, 0"));
                 valid = self.t.bind(format!("select i1 {negative}, i64 0, i64 {valid}"));

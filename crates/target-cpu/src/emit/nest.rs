@@ -137,10 +137,7 @@ impl<'a> Cell<'a> {
             let bits: Vec<&str> = (0..lanes as i64).map(|i| if i < n { "i1 true" } else { "i1 false" }).collect();
             return format!("<{}>", bits.join(", "));
         }
-        self.rt.declare("declare i64 @llvm.smin.i64(i64, i64)");
-        self.rt.declare("declare i64 @llvm.smax.i64(i64, i64)");
-        let low = self.t.bind(format!("call i64 @llvm.smax.i64(i64 {count}, i64 0)"));
-        let high = self.t.bind(format!("call i64 @llvm.smin.i64(i64 {low}, i64 {lanes})"));
+        let high = self.clamped(count, lanes);
         let short = self.t.bind(format!("trunc i64 {high} to i32"));
         let all = self.splat("i32", &short);
         let ramp = self.ramp();

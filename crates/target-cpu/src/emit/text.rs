@@ -104,13 +104,4 @@ impl Text {
         self.out.insert_str(l.header, &phis);
         self.label(format!("loop{id}.end"));
     }
-
-    /// Runs `body` only where `cond` holds.
-    pub(super) fn when(&mut self, cond: &str, body: impl FnOnce(&mut Text)) {
-        let id = self.fresh();
-        self.line(format!("br i1 {cond}, label %then{id}, label %done{id}"));
-        self.label(format!("then{id}"));
-        body(self);
-        self.enter(format!("done{id}"));
-    }
 }
