@@ -2,7 +2,8 @@
 //! that is measured in the same run, with the speed of packing beside it.
 //!
 //! `cargo run --release --example leaf_micro [-- FEATURES …]`, for example `avx2 avx512,bf16,vnni`. `MNK=256,256,256` sets
-//! the block, `SHAPE=14x2` the register tile, `DTYPE=f32` picks a row.
+//! the block, `SHAPE=14x2` the register tile, `DTYPE=f32` picks a row, `PACK_A=1` packs A where it could stay in place,
+//! `WIDE=1` takes bf16 through f32, `GENERIC=1` withholds the strides from the emitter.
 #![allow(unsafe_code, reason = "calls the code under measurement")]
 
 #[path = "../tests/leaf_common/mod.rs"]
@@ -45,14 +46,16 @@ fn main() {
                 continue;
             }
             let mut spec = MicroSpec::new(a, b, features).unwrap();
-            if std::env::var_os("SHAPE").is_some() {
-                [spec.mr, spec.nr_vectors] = numbers("SHAPE", [spec.mr, spec.nr_vectors]);
+            if std::env::var_os("WIDE").is_some() {
+                spec = spec.widened();
             }
+            spec = spec.for_rows(m);
+            [spec.mr, spec.nr_vectors] = numbers("SHAPE", [spec.mr, spec.nr_vectors]);
             if std::env::var_os("GENERIC").is_none() {
                 let in_place = spec.a_in_place() && std::env::var_os("PACK_A").is_none();
                 let packed = (4, 4 * spec.mr as i64);
                 let (rs, ks) = if in_place { ((k * a.bits() as usize / 8) as i64, 4) } else { packed };
-                (spec.a_rs, spec.a_ks) = (Some(rs), Some(ks));
+                (spec.a_rs, spec.a_ks, spec.k, spec.m) = (Some(rs), Some(ks), Some(k as i64), Some(m as i64));
             }
             measure(clang, &spec, m, n, k);
         }
@@ -145,19 +148,6 @@ fn measure(clang: &str, spec: &MicroSpec, m: usize, n: usize, k: usize) {
     }
     ratios.sort_by(f64::total_cmp);
     let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN);
-    if std::env::var_os("PCT").is_some() {
-        let q = |p: f64| ratios[((ratios.len() - 1) as f64 * p) as usize];
-        println!(
-            "n={} p10 {:.3} p25 {:.3} p50 {:.3} p75 {:.3} p90 {:.3} p97 {:.3}",
-            ratios.len(),
-            q(0.1),
-            q(0.25),
-            q(0.5),
-            q(0.75),
-            q(0.9),
-            q(0.97)
-        );
-    }
     let bytes = (n * k * b_bytes) as f64;
     let best = |f: &mut dyn FnMut()| (0..ROUNDS / 4).map(|_| rate(bytes, 2, &mut *f)).fold(0.0, f64::max);
     let row_major = best(&mut || unsafe { pack_b(b.ptr(), b_rs, k64, n64, k64, n64, bp, ps) });

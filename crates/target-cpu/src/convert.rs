@@ -176,6 +176,7 @@ impl Convert {
                 let wide = self.cast("zext", "i8", "%x", "i32");
                 self.decode_small(&wide, &E5M2)
             }
+            DType::F8E4M3 if f16c => self.decode_e4m3_as_half(),
             DType::F8E4M3 => {
                 let wide = self.cast("zext", "i8", "%x", "i32");
                 self.decode_small(&wide, &E4M3)
@@ -262,6 +263,25 @@ impl Convert {
         let value = self.select(&special, "i32", &value, &finite);
         let value = self.body.bind(format!("or <{n} x i32> {value}, {sign}"));
         self.as_float(&value)
+    }
+
+    /// f32 from f8e4m3fn by way of f16: with exponent and mantissa moved to f16's places the value is 2^-8 of what it
+    /// should be, subnormals too. The pattern of NaN comes out as 480, which no other pattern does.
+    fn decode_e4m3_as_half(&mut self) -> String {
+        let n = self.lanes;
+        let wide = self.cast("sext", "i8", "%x", "i16");
+        let half = self.body.bind(format!("shl <{n} x i16> {wide}, {}", splat(n, "i16", 7)));
+        // The second copy of the sign goes.
+        let half = self.body.bind(format!("and <{n} x i16> {half}, {}", splat(n, "i16", 0xbf80_u16 as i16)));
+        let value = self.extend_half(&half);
+        let scale = splat(n, "float", float_constant(256.0));
+        let value = self.body.bind(format!("fmul <{n} x float> {value}, {scale}"));
+        let bits = self.as_int(&value);
+        let magnitude = self.int("and", &bits, 0x7fff_ffff);
+        let nan = self.compare("eq", &magnitude, 480f32.to_bits());
+        let quiet = self.int("or", &bits, 0x7fc0_0000);
+        let bits = self.select(&nan, "i32", &quiet, &bits);
+        self.as_float(&bits)
     }
 
     /// The pattern of a small float from f32, in integer steps.

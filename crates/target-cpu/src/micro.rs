@@ -23,7 +23,7 @@
 //! ([`MicroSpec::flushes_subnormals`]); the two products of a unit are added one after the other.
 //!
 //! # Shapes
-//! See [`MicroSpec::new`].
+//! See [`MicroSpec::new`] and [`MicroSpec::for_rows`].
 
 mod fetch;
 mod kernel;
@@ -36,6 +36,11 @@ use tilewright_dtype::DType;
 
 use crate::features::{CpuFeatures, Isa};
 use crate::runtime::Runtime;
+
+/// Two ports times a latency of four cycles.
+const SUMS_IN_FLIGHT: usize = 8;
+/// The widest register tile that [`MicroSpec`] chooses.
+const MAX_NR_VECTORS: usize = 4;
 
 /// What fills the 32 bits that one lane of B and one broadcast of A hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +108,8 @@ pub struct MicroSpec {
     pub a_ks: Option<i64>,
     /// `k` in elements where the emitter knows it.
     pub k: Option<i64>,
+    /// `m` where the emitter knows it: only the tiles that occur are emitted.
+    pub m: Option<i64>,
 }
 
 impl MicroSpec {
@@ -137,7 +144,32 @@ impl MicroSpec {
             a_rs: None,
             a_ks: None,
             k: None,
+            m: None,
         })
+    }
+
+    /// The register tile that suits a C of `m` rows: rows are split evenly, and where they are few, four vectors a row
+    /// keep enough sums in flight to hide the latency of a multiply.
+    pub fn for_rows(mut self, m: usize) -> MicroSpec {
+        self.mr = m.div_ceil(m.div_ceil(self.mr).max(1)).max(1);
+        if self.mr * self.nr_vectors < SUMS_IN_FLIGHT {
+            self.nr_vectors = MAX_NR_VECTORS;
+        }
+        self
+    }
+
+    /// bf16·bf16 through f32 units: both operands are widened when they are packed. No subnormal is flushed, and on cores
+    /// that start a `vdpbf16ps` only every other cycle (Sapphire Rapids) twice as fast.
+    pub fn widened(mut self) -> MicroSpec {
+        if self.unit == Unit::Bf16x2 {
+            self.unit = Unit::F32;
+        }
+        self
+    }
+
+    /// What the columns of C are padded to so that every tile of every operand pair fits.
+    pub fn column_multiple(features: CpuFeatures) -> usize {
+        MAX_NR_VECTORS * features.vector_bits() / 32
     }
 
     /// Columns of the register tile: the width of B's panels.
@@ -226,8 +258,9 @@ impl Runtime {
     /// ```
     ///
     /// `C = (zero ? 0 : C) + A·B` over `m` rows and `n` columns, `k` elements deep; strides in bytes. Where `spec` holds
-    /// a stride or `k`, the argument must be equal to it. Panels of B are the outer loop, so that one panel stays in
-    /// the first-level cache while A streams from the second.
+    /// a stride, `k` or `m`, the argument must be equal to it; without the strides of A the address arithmetic costs a
+    /// third of the speed. Panels of B are the outer loop, so that one panel stays in the first-level cache while A
+    /// streams from the second.
     pub fn dot(&mut self, spec: &MicroSpec) -> String {
         kernel::dot(self, spec)
     }

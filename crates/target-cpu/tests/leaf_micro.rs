@@ -303,12 +303,15 @@ fn fixed_strides_and_depth_change_nothing() {
         let pairs = [(DType::F32, DType::F32), (DType::BF16, DType::BF16), (DType::I8, DType::I8)];
         let specs = pairs.map(|(a, b)| {
             let mut spec = MicroSpec::new(a, b, features).unwrap();
-            (spec.a_rs, spec.a_ks, spec.k) = (Some(4), Some(4 * spec.mr as i64), Some(37));
+            let m = 2 * spec.mr + 1;
+            spec = spec.for_rows(m);
+            (spec.a_rs, spec.a_ks, spec.k, spec.m) =
+                (Some(4), Some(4 * spec.mr as i64), Some(37), Some(m as i64));
             spec
         });
         for kernel in compile(clang, specs.to_vec()) {
             kernel.check(Case {
-                m: 2 * kernel.spec.mr + 1,
+                m: kernel.spec.m.unwrap_or(0) as usize,
                 n: kernel.spec.nr() + 3,
                 k: 37,
                 a_transposed: false,
@@ -316,6 +319,33 @@ fn fixed_strides_and_depth_change_nothing() {
                 in_place: false,
                 extra: 0,
                 zero: false,
+            });
+        }
+    }
+}
+
+#[test]
+fn few_rows_and_widened_products_are_exact() {
+    let Some(clang) = clang() else { return };
+    for features in levels() {
+        let specs: Vec<MicroSpec> = [1, 2, 5, 13]
+            .map(|m| MicroSpec {
+                m: Some(m as i64),
+                ..MicroSpec::new(DType::BF16, DType::BF16, features).unwrap().widened().for_rows(m)
+            })
+            .to_vec();
+        for kernel in compile(clang, specs) {
+            assert_eq!(MicroSpec::column_multiple(features) % kernel.spec.nr(), 0);
+            assert!(!kernel.spec.flushes_subnormals());
+            kernel.check(Case {
+                m: kernel.spec.m.unwrap_or(0) as usize,
+                n: kernel.spec.nr() + 1,
+                k: 9,
+                a_transposed: false,
+                b_transposed: false,
+                in_place: false,
+                extra: 1,
+                zero: true,
             });
         }
     }

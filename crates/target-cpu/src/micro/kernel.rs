@@ -10,15 +10,26 @@ const UNROLL: usize = 4;
 
 /// Defines the dot function of `spec` and returns its name.
 pub(super) fn dot(rt: &mut Runtime, spec: &MicroSpec) -> String {
-    let name = format!("@tw.dot.{}", suffix(spec));
+    let rows = spec.m.map_or(String::new(), |m| format!(".m{m}"));
+    let name = format!("@tw.dot.{}{rows}", suffix(spec));
     rt.define(&name.clone(), |rt| {
-        let tiles: Vec<String> = (1..=spec.mr).map(|rows| tile(rt, spec, rows)).collect();
+        let tiles: Vec<(usize, String)> = (1..=spec.mr)
+            .filter(|rows| occurs(spec, *rows))
+            .map(|rows| (rows, tile(rt, spec, rows)))
+            .collect();
         tile_loops(spec, &name, &tiles)
     });
     name
 }
 
-/// What of `spec` changes the text, as part of a name.
+/// Whether the loops come to a tile of `rows` rows.
+fn occurs(spec: &MicroSpec, rows: usize) -> bool {
+    let Some(m) = spec.m else { return true };
+    let mr = spec.mr as i64;
+    rows as i64 == m % mr || rows as i64 == mr && m >= mr
+}
+
+/// What of `spec` changes the text of a tile, as part of a name.
 fn suffix(spec: &MicroSpec) -> String {
     let unit = match (spec.unit, spec.b_unsigned, spec.biased) {
         (Unit::F32, ..) => "f32",
@@ -34,12 +45,13 @@ fn suffix(spec: &MicroSpec) -> String {
 }
 
 /// The loops over panels of B (outer) and row tiles of A (inner).
-fn tile_loops(spec: &MicroSpec, name: &str, tiles: &[String]) -> String {
+fn tile_loops(spec: &MicroSpec, name: &str, tiles: &[(usize, String)]) -> String {
     let (mr, nr) = (spec.mr, spec.nr());
     let mut b = Body::default();
     b.label("entry");
-    let full = b.bind(format!("udiv i64 %m, {mr}"));
-    let rest = b.bind(format!("urem i64 %m, {mr}"));
+    let m = spec.m.map_or("%m".to_string(), |m| m.to_string());
+    let full = b.bind(format!("udiv i64 {m}, {mr}"));
+    let rest = b.bind(format!("urem i64 {m}, {mr}"));
     let c_ts = b.bind(format!("mul i64 %c_rs, {mr}"));
     let any = b.bind("icmp ne i64 %n, 0");
     b.line(format!("br i1 {any}, label %panel, label %exit"));
@@ -55,7 +67,9 @@ fn tile_loops(spec: &MicroSpec, name: &str, tiles: &[String]) -> String {
     b.line("%i = phi i64 [ 0, %panel ], [ %i.next, %rows ]");
     b.line("%a.tile = phi ptr [ %a, %panel ], [ %a.next, %rows ]");
     b.line("%c.tile = phi ptr [ %c.panel, %panel ], [ %c.down, %rows ]");
-    b.line(call(&tiles[mr - 1], "%a.tile", "%c.tile"));
+    for (_, tile) in tiles.iter().filter(|(rows, _)| *rows == mr) {
+        b.line(call(tile, "%a.tile", "%c.tile"));
+    }
     b.line("%a.next = getelementptr i8, ptr %a.tile, i64 %a_ts");
     b.line(format!("%c.down = getelementptr i8, ptr %c.tile, i64 {c_ts}"));
     b.line("%i.next = add nuw i64 %i, 1");
@@ -65,10 +79,11 @@ fn tile_loops(spec: &MicroSpec, name: &str, tiles: &[String]) -> String {
     b.label("rest");
     b.line("%a.rest = phi ptr [ %a, %panel ], [ %a.next, %rows ]");
     b.line("%c.rest = phi ptr [ %c.panel, %panel ], [ %c.down, %rows ]");
-    let cases: Vec<String> = (1..mr).map(|r| format!("i64 {r}, label %rest{r}")).collect();
+    let parts: Vec<&(usize, String)> = tiles.iter().filter(|(rows, _)| *rows < mr).collect();
+    let cases: Vec<String> = parts.iter().map(|(r, _)| format!("i64 {r}, label %rest{r}")).collect();
     b.line(format!("switch i64 {rest}, label %panel.end [ {} ]", cases.join(" ")));
-    for (index, tile) in tiles[..mr - 1].iter().enumerate() {
-        b.label(format!("rest{}", index + 1));
+    for (rows, tile) in parts {
+        b.label(format!("rest{rows}"));
         b.line(call(tile, "%a.rest", "%c.rest"));
         b.line("br label %panel.end");
     }
