@@ -94,11 +94,16 @@ impl File {
 
     /// The results of all cases as one text, each under its case's name, `nothing` where it is empty; empty where every
     /// result is.
-    pub fn of_cases(&self, nothing: &str, run: impl Fn(&Case) -> Result<String, String>) -> Result<String, String> {
+    pub fn of_cases(
+        &self,
+        nothing: &str,
+        run: impl Fn(&Case) -> Result<String, String>,
+    ) -> Result<String, String> {
         let named = |case: &Case, message: String| {
             if case.name.is_empty() { message } else { format!("case {}: {message}", case.name) }
         };
-        let results = self.cases.iter().map(|c| run(c).map_err(|e| named(c, e))).collect::<Result<Vec<_>, _>>()?;
+        let results =
+            self.cases.iter().map(|c| run(c).map_err(|e| named(c, e))).collect::<Result<Vec<_>, _>>()?;
         if self.cases.len() == 1 || results.iter().all(String::is_empty) {
             return Ok(results.concat());
         }

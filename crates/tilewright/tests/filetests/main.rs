@@ -2,8 +2,14 @@
 //!
 //! One test for each file and mode, so `cargo test --test filetests -- ops/cast` runs what its names contain. The format
 //! is described in `filetests/README.md`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test without the harness is still a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test without the harness is still a test"
+)]
 
+mod coverage;
 mod file;
 mod ignore;
 mod inputs;
@@ -36,7 +42,10 @@ fn main() -> ExitCode {
     let ignored = Ignored::read(&root().join("ignore-cpu.toml")).unwrap_or_else(|e| panic!("{e}"));
     let names = names(&root());
     let ignored_check = (ignored.clone(), names.clone());
-    trials.push(Trial::test("ignored files exist", move || Ok(ignored_check.0.all_exist(&ignored_check.1)?)));
+    trials
+        .push(Trial::test("ignored files exist", move || Ok(ignored_check.0.all_exist(&ignored_check.1)?)));
+    let loaded: Vec<File> = names.iter().map(|name| load(&root(), name)).collect();
+    trials.push(Trial::test("every op and every dtype is interpreted", move || Ok(coverage::check(&loaded)?)));
     for name in names {
         // Blessing rewrites a file that another of its modes may be reading.
         let lock = Arc::new(Mutex::new(()));
@@ -80,7 +89,10 @@ fn run(file: &File, mode: Mode) -> Result<(), Failed> {
     let diff = TextDiff::from_lines(&expected, &actual);
     let diff = diff.unified_diff().header("expected", "actual").context_radius(3).to_string();
     let hint = if mode.can_bless() {
-        format!("\nif this is right: {BLESS_ENV}=1 cargo test -p tilewright --test filetests -- {}", file.name)
+        format!(
+            "\nif this is right: {BLESS_ENV}=1 cargo test -p tilewright --test filetests -- {}",
+            file.name
+        )
     } else {
         String::new()
     };

@@ -87,7 +87,8 @@ pub fn verified(file: &File, case: &Case) -> Result<Program, String> {
 
 fn parsed(file: &File, case: &Case) -> Result<String, String> {
     let text = print(&verified(file, case)?);
-    let again = parse(&text, "printed").map_err(|d| format!("the printed text does not parse: {d}\n{text}"))?;
+    let again =
+        parse(&text, "printed").map_err(|d| format!("the printed text does not parse: {d}\n{text}"))?;
     if print(&again) != text {
         return Err(format!("printing what was printed gives another text:\n{text}\n{}", print(&again)));
     }

@@ -30,7 +30,9 @@ const LEVELS: [CpuFeatures; 4] =
 /// Runs the file in a child process. Yields what failed; a crash or a hang is an error.
 pub fn in_child(file: &File) -> Result<String, String> {
     match Isolated::spawn(&[CHILD_COMMAND, &file.name], &json!(null), LIMIT).map_err(|d| d.to_string())? {
-        ChildOutcome::Ok(answer) => answer["failed"].as_str().map(str::to_string).ok_or(format!("answered {answer}")),
+        ChildOutcome::Ok(answer) => {
+            answer["failed"].as_str().map(str::to_string).ok_or(format!("answered {answer}"))
+        }
         ChildOutcome::Crashed { status, stderr_tail } => Err(format!("crashed: {status}\n{stderr_tail}")),
         ChildOutcome::Hung => Err(format!("hung for {LIMIT:?}")),
         ChildOutcome::BadOutput(text) => Err(format!("answered `{text}`")),
@@ -66,7 +68,12 @@ fn case_on_all_levels(file: &File, case: &Case) -> Result<String, String> {
     Ok(failed)
 }
 
-fn on_level(program: &Program, inputs: &Inputs, expected: &Outcome, features: CpuFeatures) -> Result<(), String> {
+fn on_level(
+    program: &Program,
+    inputs: &Inputs,
+    expected: &Outcome,
+    features: CpuFeatures,
+) -> Result<(), String> {
     let fault = |d: Box<tilewright_diag::Diagnostic>| d.to_string();
     let lowered = lower(program, tilewright_target_cpu::Options::new(features)).map_err(fault)?;
     let flags: Vec<String> = features.clang_flags().into_iter().map(str::to_string).collect();
@@ -107,7 +114,11 @@ fn judge(
             Verdict::Held => decided = true,
             Verdict::Undecided => {}
             Verdict::Failed => {
-                return Err(format!("`{name}` element {i} is {x}, not {} within {}", expected.v[i], expected.bound(i)));
+                return Err(format!(
+                    "`{name}` element {i} is {x}, not {} within {}",
+                    expected.v[i],
+                    expected.bound(i)
+                ));
             }
         }
     }
