@@ -61,7 +61,14 @@ impl<'a> Subject<'a> {
     ) -> Result<Subject<'a>> {
         let program = family.build(&problem, config)?;
         let ready = executor.prepare(&program)?;
-        Ok(Subject { text: problems::text(family, &problem), family, problem, program, ready, accuracy: executor.accuracy() })
+        Ok(Subject {
+            text: problems::text(family, &problem),
+            family,
+            problem,
+            program,
+            ready,
+            accuracy: executor.accuracy(),
+        })
     }
 
     /// The inputs of a case.
@@ -95,7 +102,8 @@ impl<'a> Subject<'a> {
         let mut outputs = BTreeMap::new();
         let mut failure = self.faults(source, &bounds, &ran, changed);
         for (name, values) in &bounds.outputs {
-            let Some(actual) = ran.outputs.get(name).filter(|t| t.dtype() == values.dtype && t.shape() == values.shape)
+            let Some(actual) =
+                ran.outputs.get(name).filter(|t| t.dtype() == values.dtype && t.shape() == values.shape)
             else {
                 let message = format!("the run made no output `{name}: {}{:?}`", values.dtype, values.shape);
                 failure.get_or_insert(self.failure(source, "check/missing-output", message));
@@ -126,7 +134,8 @@ impl<'a> Subject<'a> {
         ran: &Ran,
         changed: Option<Diagnostic>,
     ) -> Option<Failure> {
-        let found: Vec<Diagnostic> = bounds.report.iter().chain(&ran.faults).cloned().chain(changed).collect();
+        let found: Vec<Diagnostic> =
+            bounds.report.iter().chain(&ran.faults).cloned().chain(changed).collect();
         let first = found.first()?;
         let mut failure = self.failure(source, first.code, first.message.clone());
         failure.diagnostics = found;
@@ -136,9 +145,10 @@ impl<'a> Subject<'a> {
     fn wrong(&self, source: Source<'_>, (kind, element): &(Wrong, Element)) -> Failure {
         let Element { output, index, value, reference, bound, .. } = element;
         let (code, message) = match kind {
-            Wrong::Unwritten => {
-                ("check/unwritten", format!("the run did not write `{output}`{index:?}, which is {reference}"))
-            }
+            Wrong::Unwritten => (
+                "check/unwritten",
+                format!("the run did not write `{output}`{index:?}, which is {reference}"),
+            ),
             Wrong::Source => (
                 "check/source-disagrees",
                 format!(
@@ -148,7 +158,9 @@ impl<'a> Subject<'a> {
             ),
             Wrong::Value => (
                 "check/wrong-value",
-                format!("`{output}`{index:?} is {value}, its reference {reference}, and rounding explains {bound:e}"),
+                format!(
+                    "`{output}`{index:?} is {value}, its reference {reference}, and rounding explains {bound:e}"
+                ),
             ),
         };
         Failure { element: Some(element.clone()), ..self.failure(source, code, message) }

@@ -63,14 +63,23 @@ pub fn check(
     let mut report = empty(family, problem, config, executor, options.seed);
     let mut subjects = vec![Subject::new(family, problem.clone(), config, executor)?];
     let derived = problems::derived(family, problem, config, options.derived);
-    let prepared: Vec<_> =
-        derived.into_par_iter().map(|p| (problems::text(family, &p), Subject::new(family, p, config, executor))).collect();
+    let prepared: Vec<_> = derived
+        .into_par_iter()
+        .map(|p| (problems::text(family, &p), Subject::new(family, p, config, executor)))
+        .collect();
     for (problem, subject) in prepared {
         match subject {
             Ok(subject) => subjects.push(subject),
             // What a target refuses it need not compute; what a compiler chokes on is a fault.
-            Err(d) if d.class == Class::Request => report.notes.push(format!("left out {problem}: {}", d.message)),
-            Err(d) => return Err(d.note(format!("while preparing `{} {problem}`, a tail of what was asked for", family.name()))),
+            Err(d) if d.class == Class::Request => {
+                report.notes.push(format!("left out {problem}: {}", d.message))
+            }
+            Err(d) => {
+                return Err(d.note(format!(
+                    "while preparing `{} {problem}`, a tail of what was asked for",
+                    family.name()
+                )));
+            }
         }
     }
     let none = Inputs::new();
@@ -146,7 +155,13 @@ fn plans(subjects: usize, given: bool) -> Vec<Plan> {
     plans
 }
 
-fn empty(family: &dyn Family, problem: &Problem, config: &Config, executor: &dyn Executor, seed: u64) -> Report {
+fn empty(
+    family: &dyn Family,
+    problem: &Problem,
+    config: &Config,
+    executor: &dyn Executor,
+    seed: u64,
+) -> Report {
     Report {
         kernel: family.name().to_string(),
         problem: problems::text(family, problem),
@@ -201,7 +216,9 @@ fn decide(report: &mut Report, subjects: &[Subject<'_>], tally: &BTreeMap<(usize
     for ((subject, output), t) in tally {
         let problem = &subjects[*subject].text;
         let why = if t.elements == t.undecided {
-            format!("no element of `{output}` has a finite bound in any case of {problem}: the computation is too ill-conditioned")
+            format!(
+                "no element of `{output}` has a finite bound in any case of {problem}: the computation is too ill-conditioned"
+            )
         } else if t.tight == 0 && t.nonzero > 0 {
             format!("every case of {problem} is vacuous: zeros would pass as `{output}`")
         } else {

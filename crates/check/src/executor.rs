@@ -103,9 +103,12 @@ impl Cpu {
     pub fn with(options: Options, pool: Pool) -> Result<Cpu> {
         let here = CpuFeatures::detect();
         if !options.features.supported_by(here) {
-            return Err(Diagnostic::request("check/features", format!("code for `{}` is not run here", options.features))
-                .rule(format!("this machine has `{here}`"))
-                .help(format!("`--cpu-features {here}`")));
+            return Err(Diagnostic::request(
+                "check/features",
+                format!("code for `{}` is not run here", options.features),
+            )
+            .rule(format!("this machine has `{here}`"))
+            .help(format!("`--cpu-features {here}`")));
         }
         Ok(Cpu { options, pool: std::sync::Arc::new(pool) })
     }
@@ -114,7 +117,8 @@ impl Cpu {
     ///
     /// Errors: those of lowering (what this target refuses) and of [`Compiled::new`].
     pub fn compile(&self, program: &Program) -> Result<Compiled> {
-        let flags: Vec<String> = self.options.features.clang_flags().iter().map(ToString::to_string).collect();
+        let flags: Vec<String> =
+            self.options.features.clang_flags().iter().map(ToString::to_string).collect();
         Compiled::new(program, &lower(program, self.options)?, &flags)
     }
 }
@@ -195,7 +199,10 @@ fn output(array: &ProgramOperand, guarded: &Guarded) -> Result<Tensor> {
 fn changed(name: &str, before: &Tensor, after: &[u8]) -> Option<Diagnostic> {
     let byte = before.bytes().iter().zip(after).position(|(b, a)| b != a)?;
     let element = byte * 8 / before.dtype().bits() as usize;
-    let d = Diagnostic::verdict("check/input-changed", format!("the run changed element {element} of the input `{name}`"));
+    let d = Diagnostic::verdict(
+        "check/input-changed",
+        format!("the run changed element {element} of the input `{name}`"),
+    );
     Some(*d.rule("a kernel leaves its inputs as they are"))
 }
 
@@ -213,7 +220,8 @@ impl Guarded {
 
     fn of(tensor: &Tensor) -> Result<Guarded> {
         let bytes = tensor.bytes().len();
-        let mut memory = Tensor::try_new(tilewright_dtype::DType::U8, &[bytes.saturating_add(2 * Guarded::GUARD)])?;
+        let mut memory =
+            Tensor::try_new(tilewright_dtype::DType::U8, &[bytes.saturating_add(2 * Guarded::GUARD)])?;
         let all = memory.bytes_mut();
         all[..Guarded::GUARD].fill(Guarded::PATTERN);
         all[Guarded::GUARD..][..bytes].copy_from_slice(tensor.bytes());
@@ -293,7 +301,10 @@ mod tests {
     }
 
     fn store(array: &str, element: i64) -> String {
-        format!("  %p{0} = getelementptr float, ptr %{array}, i64 {element}\n  store float 1.0, ptr %p{0}\n", element.abs())
+        format!(
+            "  %p{0} = getelementptr float, ptr %{array}, i64 {element}\n  store float 1.0, ptr %p{0}\n",
+            element.abs()
+        )
     }
 
     #[test]
@@ -313,7 +324,9 @@ mod tests {
 
     #[test]
     fn writes_past_either_end_are_named() {
-        for (array, element, place) in [("y", 64, "0 bytes after `y`"), ("y", -2, "8 bytes before `y`"), ("x", 70, "24 bytes after `x`")] {
+        for (array, element, place) in
+            [("y", 64, "0 bytes after `y`"), ("y", -2, "8 bytes before `y`"), ("x", 70, "24 bytes after `x`")]
+        {
             let Some(compiled) = copy(64, &store(array, element)) else { return };
             let ran = run(&compiled);
             assert_eq!(ran.faults.iter().map(|d| d.code).collect::<Vec<_>>(), ["check/out-of-bounds"]);

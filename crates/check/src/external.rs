@@ -87,13 +87,20 @@ pub fn fit(external: &External, program: &Program) -> Result<(Tensor, String)> {
         )
         .rule("a given operand has the operand's shape, dimensions of 1 apart")
         .at(Span::file(external.from.clone()));
-        return Err(if turned { d.help("it is the transpose: set the problem's flag (`ta`, `tb`)") } else { d });
+        return Err(if turned {
+            d.help("it is the transpose: set the problem's flag (`ta`, `tb`)")
+        } else {
+            d
+        });
     }
     let (from, to) = (external.tensor.dtype(), operand.dtype);
     let values = external.tensor.to_f64();
     if let Some((i, x)) = values.iter().enumerate().find(|(_, x)| !fits(**x, to)) {
-        return Err(Diagnostic::request("check/input-range", format!("element {i} of `{}` is {x}", external.from))
-            .rule(format!("{to} has no such value")));
+        return Err(Diagnostic::request(
+            "check/input-range",
+            format!("element {i} of `{}` is {x}", external.from),
+        )
+        .rule(format!("{to} has no such value")));
     }
     let rounded = values.iter().filter(|x| to.round(**x) != **x && !x.is_nan()).count();
     let tensor = Tensor::from_f64(to, want, &values)?;
@@ -141,7 +148,10 @@ mod tests {
 
     /// A safetensors file of one f32 tensor.
     fn file(folder: &Path, tensor: &str, shape: &[usize], values: &[f32]) -> String {
-        let header = format!(r#"{{"{tensor}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[0,{}]}}}}"#, 4 * values.len());
+        let header = format!(
+            r#"{{"{tensor}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[0,{}]}}}}"#,
+            4 * values.len()
+        );
         let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
         bytes.extend(header.as_bytes());
         bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));

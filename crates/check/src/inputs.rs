@@ -46,14 +46,22 @@ pub static FAMILIES: &[InputFamily] = &[
     row("outlier", Pattern::Outlier, "Normal, with one value a row a thousand times as large."),
     row("cancelling", Pattern::Cancelling, "Pairs x, -x whose magnitudes span eight powers of two."),
     row("special", Pattern::Special, "Normal, with one NaN, one infinity of each sign, and a negative zero."),
-    row("huge", Pattern::Huge, "As large as sums of products of two can be without overflow; integers at their extremes."),
+    row(
+        "huge",
+        Pattern::Huge,
+        "As large as sums of products of two can be without overflow; integers at their extremes.",
+    ),
     row("denormal", Pattern::Denormal, "Around and below the smallest normal number."),
     row("scaled", Pattern::Scaled, "Normal, thirty times as large."),
     row("small", Pattern::Small, "Whole numbers from -3 to 3, whose sums are exact."),
     row("constant", Pattern::Constant, "Each row one value."),
     row("alternating", Pattern::Alternating, "Magnitudes from 1 to 2 whose sign alternates along a row."),
     row("equal", Pattern::Equal, "All elements the same."),
-    row("overflow", Pattern::Overflow, "Normal, with a few elements near the greatest finite number of either sign, so that products overflow."),
+    row(
+        "overflow",
+        Pattern::Overflow,
+        "Normal, with a few elements near the greatest finite number of either sign, so that products overflow.",
+    ),
     row("zeros", Pattern::Zeros, "All zero; scalars and tables at their least."),
 ];
 
@@ -199,11 +207,11 @@ impl Draw {
                     Pattern::Equal => lo,
                     Pattern::Huge | Pattern::Overflow | Pattern::Special if rng.sign() > 0.0 => hi,
                     Pattern::Huge | Pattern::Overflow | Pattern::Special => lo,
-                    Pattern::Alternating if i % self.cols % 2 == 0 => hi,
+                    Pattern::Alternating if (i % self.cols).is_multiple_of(2) => hi,
                     Pattern::Alternating => lo,
                     Pattern::Ramp => lo + (i as i64) % (hi - lo + 1).min(251),
                     Pattern::Cancelling if i % 2 == 1 => (-row).clamp(lo, hi),
-                    Pattern::Constant if i % self.cols != 0 => row,
+                    Pattern::Constant if !i.is_multiple_of(self.cols) => row,
                     Pattern::Cancelling | Pattern::Constant => {
                         row = rng.between(lo, hi);
                         row
@@ -245,16 +253,18 @@ impl Draw {
                 Pattern::Denormal => rng.between(-9, 9) as f64 * d.min_subnormal(),
                 Pattern::Huge => rng.sign() * huge * (1.0 + rng.unit()) / 2.0,
                 Pattern::Equal => kept,
-                Pattern::Alternating => (1.0 + rng.unit()) * if i % cols % 2 == 0 { 1.0 } else { -1.0 },
+                Pattern::Alternating => {
+                    (1.0 + rng.unit()) * if (i % cols).is_multiple_of(2) { 1.0 } else { -1.0 }
+                }
                 Pattern::Ramp => ((i % 251) as f64 - 125.0) / 4.0,
                 Pattern::Outlier => {
-                    if i % cols == 0 {
+                    if i.is_multiple_of(cols) {
                         outlier = i + rng.below(cols);
                     }
                     rng.normal() * if i == outlier { 1000.0 } else { 1.0 }
                 }
                 Pattern::Cancelling if i % 2 == 1 => -kept,
-                Pattern::Constant if i % cols != 0 => kept,
+                Pattern::Constant if !i.is_multiple_of(cols) => kept,
                 Pattern::Cancelling => {
                     kept = rng.normal() * 2f64.powi(rng.between(-4, 4) as i32);
                     kept

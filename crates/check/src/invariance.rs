@@ -24,7 +24,10 @@ pub(crate) fn check(
     seed: u64,
 ) -> Result<std::result::Result<String, Failure>> {
     let Some(key) = family.rows() else {
-        return Ok(Ok(format!("`{}` has no independent rows: batch invariance says nothing of it", family.name())));
+        return Ok(Ok(format!(
+            "`{}` has no independent rows: batch invariance says nothing of it",
+            family.name()
+        )));
     };
     let rows = problem.dim(key).clamp(3, MOST_ROWS);
     let none = Inputs::new();
@@ -32,14 +35,17 @@ pub(crate) fn check(
     let batch = Subject::new(family, problem.with_dim(key, rows), config, executor)?;
     let inputs = batch.inputs(source)?;
     let whole = batch.outputs(&inputs)?;
-    let mut parts = vec![(0, 1), (rows / 2, 1), (rows - 1, 1), (0, rows / 2 + 1), (rows / 3, rows - rows / 3)];
+    let mut parts =
+        vec![(0, 1), (rows / 2, 1), (rows - 1, 1), (0, rows / 2 + 1), (rows / 3, rows - rows / 3)];
     let tails = problems::tiles(key, config).into_iter().map(|tile| (0, (tile + 1).min(rows)));
     parts.extend(tails);
     parts.dedup();
     for (from, count) in &parts {
         let part = Subject::new(family, problem.with_dim(key, *count), config, executor)?;
         let slices = |of: &Inputs, like: &Inputs| -> Result<Inputs> {
-            like.iter().map(|(name, l)| Ok((name.clone(), slice(&of[name], l, rows, *from, *count)?))).collect()
+            like.iter()
+                .map(|(name, l)| Ok((name.clone(), slice(&of[name], l, rows, *from, *count)?)))
+                .collect()
         };
         let shapes = part.inputs(source)?;
         let alone = part.outputs(&slices(&inputs, &shapes)?)?;
@@ -72,14 +78,22 @@ pub(crate) fn check(
             }));
         }
     }
-    Ok(Ok(format!("batch invariant: {} parts of a batch of `{key}={rows}` have the bits they have in it", parts.len())))
+    Ok(Ok(format!(
+        "batch invariant: {} parts of a batch of `{key}={rows}` have the bits they have in it",
+        parts.len()
+    )))
 }
 
 /// The part of `whole` that belongs to rows `from .. from + count` of a batch of `rows`: every dimension that is longer
 /// than that of `like`, the same operand for `count` rows, holds rows. Operands that rows share are the same in both.
 fn slice(whole: &Tensor, like: &Tensor, rows: usize, from: usize, count: usize) -> Result<Tensor> {
     let mut part = Tensor::try_new(like.dtype(), like.shape())?;
-    let start: Vec<usize> = whole.shape().iter().zip(like.shape()).map(|(&w, &l)| if w == l { 0 } else { from * w / rows }).collect();
+    let start: Vec<usize> = whole
+        .shape()
+        .iter()
+        .zip(like.shape())
+        .map(|(&w, &l)| if w == l { 0 } else { from * w / rows })
+        .collect();
     debug_assert!(whole.shape().iter().zip(like.shape()).all(|(&w, &l)| w == l || w / rows == l / count));
     for i in 0..part.len() {
         let at = index(like.shape(), i);

@@ -131,7 +131,8 @@ impl Judged {
                 }
             }
             Verdict::Failed => {
-                let kind = if is_poison(place.actual, place.i, poison) { Wrong::Unwritten } else { Wrong::Value };
+                let kind =
+                    if is_poison(place.actual, place.i, poison) { Wrong::Unwritten } else { Wrong::Value };
                 self.wrong(kind, place.element(value, reference, margin(value, v, e)));
             }
         }
@@ -148,7 +149,11 @@ impl Judged {
 
 /// Whether the kernel's float64 value is the reference, up to float64's own rounding.
 fn agrees(v: f64, e: f64, r: f64) -> bool {
-    if v.is_finite() && r.is_finite() { (v - r).abs() <= slack(e, r) } else { v == r || (v.is_nan() && r.is_nan()) }
+    if v.is_finite() && r.is_finite() {
+        (v - r).abs() <= slack(e, r)
+    } else {
+        v == r || (v.is_nan() && r.is_nan())
+    }
 }
 
 /// What float64 may change between two ways to compute one thing. The bound states what the rounding of the kernel's
@@ -192,7 +197,10 @@ fn unwritten(name: &str, actual: &Tensor, bounds: &Values, reference: Option<&[f
         let before = bounds.written.partition_point(|range| range.end <= i);
         let known = bounds.written.get(before).is_some_and(|r| r.contains(&i)) && !bounds.v[i].is_nan();
         if !known {
-            judged.wrong(Wrong::Unwritten, Place { name, actual, bounds, i }.element(f64::NAN, r, f64::INFINITY));
+            judged.wrong(
+                Wrong::Unwritten,
+                Place { name, actual, bounds, i }.element(f64::NAN, r, f64::INFINITY),
+            );
         }
     }
 }
@@ -237,8 +245,8 @@ mod tests {
     use super::*;
 
     fn bounds(dtype: DType, v: &[f64], e: f64) -> Values {
-        let whole = 0..v.len();
-        Values { dtype, shape: vec![v.len()], v: v.to_vec(), e: Some(vec![e; v.len()]), written: vec![whole] }
+        let written = std::iter::once(0..v.len()).collect();
+        Values { dtype, shape: vec![v.len()], v: v.to_vec(), e: Some(vec![e; v.len()]), written }
     }
 
     fn judged(values: &[f64], v: &[f64], e: f64, reference: Option<&[f64]>) -> Judged {
@@ -255,7 +263,10 @@ mod tests {
         let j = judged(&[1.0, 2.25, -3.0], &[1.0, 2.0, -3.125], 0.5, Some(&[1.0, 2.0, -3.125]));
         assert_eq!((j.elements, j.undecided, j.tight, j.wrong), (3, 0, 3, 0));
         let worst = j.worst.unwrap();
-        assert_eq!((worst.index, worst.value, worst.reference, worst.bound, worst.margin), (vec![1], 2.25, 2.0, 0.5, 0.5));
+        assert_eq!(
+            (worst.index, worst.value, worst.reference, worst.bound, worst.margin),
+            (vec![1], 2.25, 2.0, 0.5, 0.5)
+        );
     }
 
     #[test]
@@ -325,7 +336,7 @@ mod tests {
         assert_eq!(judge("o", &actual, &known, None).unwrap().wrong, 0);
         actual.bytes_mut()[..2].fill(0xFF);
         assert_eq!(kind(&judge("o", &actual, &known, None).unwrap()), Some(Wrong::Unwritten));
-        known.written = vec![1..2];
+        known.written = std::iter::once(1..2).collect();
         assert_eq!(kind(&judge("o", &actual, &known, None).unwrap()), Some(Wrong::Unwritten));
     }
 }

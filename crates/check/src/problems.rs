@@ -10,7 +10,8 @@ const ODD: usize = 104;
 /// Problems whose sizes are one, around each tile, and odd. At most `count`, each legal for the family, none the same
 /// as `problem`.
 pub(crate) fn derived(family: &dyn Family, problem: &Problem, config: &Config, count: usize) -> Vec<Problem> {
-    let dims: Vec<(&str, Vec<usize>)> = dims(family, problem).map(|(name, size)| (name, sizes(name, size, config))).collect();
+    let dims: Vec<(&str, Vec<usize>)> =
+        dims(family, problem).map(|(name, size)| (name, sizes(name, size, config))).collect();
     let rounds = dims.iter().map(|(_, sizes)| sizes.len()).max().unwrap_or(0);
     let mut found: Vec<Problem> = Vec::new();
     for round in 0..rounds {
@@ -68,7 +69,8 @@ pub(crate) fn legal(family: &dyn Family, problem: Problem) -> Option<Problem> {
 
 /// The tile sizes of a dimension: config entries `b` + the beginning of its name (`bm` of `m`, `bq` of `q_len`).
 pub(crate) fn tiles(name: &str, config: &Config) -> Vec<usize> {
-    let of_dim = |entry: &str| entry.strip_prefix('b').is_some_and(|rest| !rest.is_empty() && name.starts_with(rest));
+    let of_dim =
+        |entry: &str| entry.strip_prefix('b').is_some_and(|rest| !rest.is_empty() && name.starts_with(rest));
     let entries = config.0.iter().filter(|(entry, tile)| of_dim(entry) && **tile > 0);
     entries.map(|(_, tile)| *tile as usize).collect()
 }

@@ -68,6 +68,10 @@ mod tests {
         assert_eq!((between.iter().min(), between.iter().max()), (Some(&-8), Some(&7)));
         assert_eq!(rng.below(0), 0);
         let first = |seed, word: &str| Rng::new(seed, &[word]).next();
-        assert!(first(1, "a") == first(1, "a") && first(1, "a") != first(1, "b") && first(1, "a") != first(2, "a"));
+        assert!(
+            first(1, "a") == first(1, "a")
+                && first(1, "a") != first(1, "b")
+                && first(1, "a") != first(2, "a")
+        );
     }
 }

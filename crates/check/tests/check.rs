@@ -38,7 +38,8 @@ fn a_row_that_is_summed_otherwise_when_alone_is_found() {
         let y = b.output("y", DType::F32, &[rows, 1]);
         let [i] = b.grid([("i", rows)]);
         let zero = b.splat(0.0, DType::F32, &[1, 1]);
-        let [sum] = b.fold("j", 0, cols.div_ceil(bc), [zero], |j, [sum]| [sum + x.load((i, j), &[1, bc]).sum(1)]);
+        let [sum] =
+            b.fold("j", 0, cols.div_ceil(bc), [zero], |j, [sum]| [sum + x.load((i, j), &[1, bc]).sum(1)]);
         y.store((i, 0), sum);
         b.finish().map(Program::single)
     };
@@ -66,7 +67,8 @@ fn given_data_come_first_and_go_with_drawn_ones() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b.npy");
     let weights: Vec<f64> = (0..24).map(|i| f64::from(i) * 1e3).collect();
-    tilewright_dtype::files::write_npy(&path, &Tensor::from_f64(DType::F32, &[6, 4], &weights).unwrap()).unwrap();
+    tilewright_dtype::files::write_npy(&path, &Tensor::from_f64(DType::F32, &[6, 4], &weights).unwrap())
+        .unwrap();
     let program = f.build(&p, &config).unwrap();
     let (given, notes) = external::given(&[format!("b={}", path.display())], &program).unwrap();
     assert!(notes[0].contains("b.npy"));
@@ -110,7 +112,8 @@ fn what_no_bound_decides_is_undecided() {
         y.store((i, 0), 1.0 / ((x.load((i, 0), &dims) + 1e8) - 1e8));
         b.finish().map(Program::single)
     };
-    let reference = |_: &Problem, x: &Inputs| x["x"].to_f64().iter().map(|x| 1.0 / ((x + 1e8) - 1e8)).collect();
+    let reference =
+        |_: &Problem, x: &Inputs| x["x"].to_f64().iter().map(|x| 1.0 / ((x + 1e8) - 1e8)).collect();
     let kernel = Kernel { build: Box::new(build), reference };
     let p = Problem::parse("steep", common::ROWS, &["rows=2", "cols=5"]).unwrap();
     let once = Options { derived: 0, budget: std::time::Duration::ZERO, ..options() };
@@ -126,7 +129,9 @@ fn this_cpu_holds_on_the_portable_path_and_its_own() {
     }
     for features in [CpuFeatures::BASELINE, CpuFeatures::detect()] {
         let cpu = Cpu::new(features, 2).unwrap();
-        for words in ["matmul m=40 n=33 k=48 dtype=bf16 epilogue=bias+relu", "softmax rows=5 cols=100 dtype=f32"] {
+        for words in
+            ["matmul m=40 n=33 k=48 dtype=bf16 epilogue=bias+relu", "softmax rows=5 cols=100 dtype=f32"]
+        {
             let (f, p) = (family(words.split(' ').next().unwrap()), problem(words));
             let few = Options { derived: 2, ..options() };
             let report = check(f, &p, &f.default_config(&p, &machine()), &cpu, &few).unwrap();

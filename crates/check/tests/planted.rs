@@ -56,15 +56,21 @@ fn a_target_that_drops_the_last_block_is_found_where_there_are_two() {
     let report = check(family("matmul"), &p, &Config::of(TILES), &shorter, &options()).unwrap();
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.failure.as_ref().unwrap().code, "check/wrong-value");
-    let smallest = Problem::parse("matmul", family("matmul").keys(), &words(&report.smallest.unwrap().problem)).unwrap();
+    let smallest =
+        Problem::parse("matmul", family("matmul").keys(), &words(&report.smallest.unwrap().problem)).unwrap();
     assert_eq!((smallest.dim("m"), smallest.dim("n"), smallest.dim("k")), (1, 1, 17), "{smallest}");
 }
 
 #[test]
 fn targets_that_answer_without_computing_are_found() {
     for constant in [0.0, 1.0] {
-        let lazy = common::Answer(move |_: &str, t: &mut Tensor| (0..t.len()).for_each(|i| t.set(i, constant)));
-        for words in ["matmul m=40 n=33 k=48 dtype=bf16", "softmax rows=3 cols=40 dtype=f32", "transpose rows=9 cols=9"] {
+        let lazy =
+            common::Answer(move |_: &str, t: &mut Tensor| (0..t.len()).for_each(|i| t.set(i, constant)));
+        for words in [
+            "matmul m=40 n=33 k=48 dtype=bf16",
+            "softmax rows=3 cols=40 dtype=f32",
+            "transpose rows=9 cols=9",
+        ] {
             let (f, p) = (family(words.split(' ').next().unwrap()), problem(words));
             let report = check(f, &p, &f.default_config(&p, &common::machine()), &lazy, &options()).unwrap();
             assert_eq!(report.failure.unwrap().code, "check/wrong-value", "{words} {constant}");
@@ -74,7 +80,8 @@ fn targets_that_answer_without_computing_are_found() {
 
 #[test]
 fn a_result_that_is_slightly_off_is_found() {
-    let scaled = common::Answer(|_: &str, t: &mut Tensor| (0..t.len()).for_each(|i| t.set(i, t.get(i) * 1.0001)));
+    let scaled =
+        common::Answer(|_: &str, t: &mut Tensor| (0..t.len()).for_each(|i| t.set(i, t.get(i) * 1.0001)));
     let report = check(family("matmul"), &matmul_40(), &Config::of(TILES), &scaled, &options()).unwrap();
     let failure = report.failure.unwrap();
     assert_eq!(failure.code, "check/wrong-value");

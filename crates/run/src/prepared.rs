@@ -77,7 +77,9 @@ impl Prepared {
             // SAFETY: `new` and `set` held every tensor to the declared type and shape, so to the sizes of the stage's
             // signature, and the scalars and tables to their ranges; the tensors are aligned, distinct allocations,
             // which this call borrows mutably as a whole. That the code keeps to it is the condition at `Module`.
-            unsafe { pool.launch(&stage.entry, &wires.pointers, &wires.scalars, stage.cells, arena, stage.chunk)? };
+            unsafe {
+                pool.launch(&stage.entry, &wires.pointers, &wires.scalars, stage.cells, arena, stage.chunk)?
+            };
         }
         Ok(())
     }
@@ -136,7 +138,8 @@ impl Prepared {
         let stages: Arc<[Stage]> = self.compiled.stages.clone();
         let arrays: Arc<[ProgramOperand]> = self.compiled.arrays.clone();
         let wire = |stage: &Stage| {
-            let pointers: Box<[*mut u8]> = stage.arrays.iter().map(|&i| self.tensors[i].as_mut_ptr()).collect();
+            let pointers: Box<[*mut u8]> =
+                stage.arrays.iter().map(|&i| self.tensors[i].as_mut_ptr()).collect();
             debug_assert!(pointers.iter().all(|p| p.addr().is_multiple_of(OPERAND_ALIGN)));
             let scalars = stage.scalars.iter().map(|&i| scalar(&arrays[i], self.tensors[i].bytes()));
             Ok(Wires { pointers, scalars: scalars.collect::<Result<_>>()? })

@@ -61,7 +61,12 @@ impl Compiled {
     }
 
     /// As [`Compiled::new`], with a compiler of the caller's.
-    pub fn with(compiler: &Compiler, program: &Program, lowered: &Lowered, flags: &[String]) -> Result<Compiled> {
+    pub fn with(
+        compiler: &Compiler,
+        program: &Program,
+        lowered: &Lowered,
+        flags: &[String],
+    ) -> Result<Compiled> {
         if program.kernels.len() != lowered.kernels.len() {
             return Err(mismatch("the program and the lowered program differ in their number of kernels"));
         }
@@ -70,7 +75,8 @@ impl Compiled {
         let arrays: Arc<[ProgramOperand]> = program.operands().into();
         let pairs = program.kernels.iter().zip(&lowered.kernels);
         let stages: Vec<Stage> = pairs.map(|(k, l)| stage(&module, &arrays, k, l)).collect::<Result<_>>()?;
-        let promises = program.kernels.iter().flat_map(|k| promises(&arrays, k)).filter(|p| arrays[p.array].given);
+        let promises =
+            program.kernels.iter().flat_map(|k| promises(&arrays, k)).filter(|p| arrays[p.array].given);
         let promises: Vec<Promise> = promises.collect();
         Ok(Compiled { stages: stages.into(), promises: promises.into(), arrays, object })
     }
@@ -108,7 +114,8 @@ impl Compiled {
             }
         }
         let reads = inputs.iter().map(|(name, tensor)| (name.as_str(), tensor.bytes())).collect();
-        let mut writes = outputs.iter_mut().map(|(name, tensor)| (name.as_str(), tensor.bytes_mut())).collect();
+        let mut writes =
+            outputs.iter_mut().map(|(name, tensor)| (name.as_str(), tensor.bytes_mut())).collect();
         self.run_bytes(pool, &reads, &mut writes)
     }
 
@@ -121,13 +128,18 @@ impl Compiled {
         inputs: &BTreeMap<&str, &[u8]>,
         outputs: &mut BTreeMap<&str, &mut [u8]>,
     ) -> Result<()> {
-        let mut lent: BTreeMap<&str, &mut [u8]> = outputs.iter_mut().map(|(name, b)| (*name, &mut **b)).collect();
+        let mut lent: BTreeMap<&str, &mut [u8]> =
+            outputs.iter_mut().map(|(name, b)| (*name, &mut **b)).collect();
         let mut slots: Vec<Slot<'_>> = Vec::with_capacity(self.arrays.len());
         for array in self.arrays.iter() {
             let name = array.operand.name.as_str();
             slots.push(match (array.given, array.returned) {
-                (true, _) => Slot::Given(inputs.get(name).ok_or_else(|| missing(name, inputs.keys().copied()))?),
-                (false, true) => Slot::Made(lent.remove(name).ok_or_else(|| missing(name, lent.keys().copied()))?),
+                (true, _) => {
+                    Slot::Given(inputs.get(name).ok_or_else(|| missing(name, inputs.keys().copied()))?)
+                }
+                (false, true) => {
+                    Slot::Made(lent.remove(name).ok_or_else(|| missing(name, lent.keys().copied()))?)
+                }
                 (false, false) => {
                     let mut temporary = empty(array)?;
                     temporary.fill_poison();
@@ -263,7 +275,12 @@ fn mismatch(what: impl Into<String>) -> Box<Diagnostic> {
         .rule("a program is run by the code that was lowered from it")
 }
 
-fn stage(module: &Module, arrays: &[ProgramOperand], kernel: &Kernel, lowered: &LoweredKernel) -> Result<Stage> {
+fn stage(
+    module: &Module,
+    arrays: &[ProgramOperand],
+    kernel: &Kernel,
+    lowered: &LoweredKernel,
+) -> Result<Stage> {
     let place = |name: &String| {
         let found = kernel.operand_named(name).and(arrays.iter().position(|a| a.operand.name == *name));
         found.ok_or_else(|| mismatch(format!("kernel `{}` has no operand `{name}`", kernel.name)))
@@ -286,7 +303,11 @@ fn stage(module: &Module, arrays: &[ProgramOperand], kernel: &Kernel, lowered: &
     let cells = i64::try_from(lowered.cells).map_err(|_| mismatch("a grid of 2^63 cells or more"))?;
     Ok(Stage {
         entry: module.entry(&lowered.entry)?,
-        signature: Signature { args: args.collect(), scalars: scalars.len(), arena_bytes: lowered.arena_bytes },
+        signature: Signature {
+            args: args.collect(),
+            scalars: scalars.len(),
+            arena_bytes: lowered.arena_bytes,
+        },
         combines: combined.collect(),
         promises: promises(arrays, kernel).filter(|p| !arrays[p.array].given).collect(),
         arrays: wired,

@@ -14,7 +14,11 @@ use tilewright_kernels::{Config, Family, Inputs, Key, Machine, Problem, Space, W
 
 /// Enough for a debug build on a busy machine: no case is left out.
 pub fn options() -> Options {
-    Options { budget: Duration::from_secs(600), shrink_budget: Duration::from_secs(600), ..Options::default() }
+    Options {
+        budget: Duration::from_secs(600),
+        shrink_budget: Duration::from_secs(600),
+        ..Options::default()
+    }
 }
 
 pub fn machine() -> Machine {
@@ -89,9 +93,11 @@ impl<F: Fn(&str, &mut Tensor) + Send + Sync> Ready for Answering<F> {
 
 pub static ROWS: &[Key] = &[Key::dim("rows", "rows"), Key::dim("cols", "columns")];
 
+type Build = dyn Fn(&Problem, &Config) -> Result<Program> + Send + Sync;
+
 /// What a user writes: a program, and a reference for its output `y`.
 pub struct Kernel {
-    pub build: Box<dyn Fn(&Problem, &Config) -> Result<Program> + Send + Sync>,
+    pub build: Box<Build>,
     pub reference: fn(&Problem, &Inputs) -> Vec<f64>,
 }
 
