@@ -86,6 +86,16 @@ impl Database {
             .map_err(|e| fault::of(&self.path, &e))
     }
 
+    /// Appends rows in one transaction: all of them or none.
+    pub(crate) fn insert_all(&self, rows: &[NewRow]) -> Result<()> {
+        let failed = |e| fault::of(&self.path, &e);
+        let all = self.connection.unchecked_transaction().map_err(failed)?;
+        for row in rows {
+            self.insert(row)?;
+        }
+        all.commit().map_err(failed)
+    }
+
     /// Shows the selected rows to `visitor` until it breaks.
     pub(crate) fn visit(
         &self,

@@ -74,6 +74,15 @@ impl Store {
         self.put(record)
     }
 
+    /// Keeps several tuning records, all or none: one flush to the disk for all of them.
+    ///
+    /// # Errors
+    /// As [`Store::put_tune`].
+    pub fn put_tunes(&self, records: &[TuneRecord]) -> Result<()> {
+        let rows: Vec<_> = records.iter().map(row::encode).collect::<Result<_>>()?;
+        self.database.insert_all(&rows)
+    }
+
     /// Keeps a benchmark and gives its id, as [`Store::put_tune`] does.
     ///
     /// # Errors
