@@ -84,7 +84,7 @@ fn packing_thin_tiles_and_accumulators_that_spill_cost() {
 
 #[test]
 fn a_cast_runs_at_the_speed_of_memory() {
-    let e = estimate("cast rows=4096 cols=4096 dtype=f32 to=bf16", "br=16,bc=1024", 1);
+    let e = estimate("cast rows=4096 cols=4096 from=f32 to=bf16", "br=16,bc=1024", 1);
     let bytes = 4096.0 * 4096.0 * (4.0 + 2.0);
     assert!(e.seconds > bytes / 1e10 && e.seconds < 2.5 * bytes / 1e10, "{e:?}");
     assert!(e.transfers.iter().all(|t| t.1 <= e.transfers[2].1), "{e:?}");
@@ -123,7 +123,7 @@ fn every_family_has_an_estimate_for_every_config() {
         "attention batch=2 heads=4 kv_heads=2 q_len=100 kv_len=130 head_dim=64 lengths",
         "decode_attention batch=2 heads=8 kv_heads=2 kv_len=1000 head_dim=64",
         "transpose rows=100 cols=70",
-        "cast rows=100 cols=70 dtype=f32 to=bf16",
+        "cast rows=100 cols=70 from=f32 to=bf16",
     ];
     let sizes = tilewright_kernels::Machine {
         lanes: 16,

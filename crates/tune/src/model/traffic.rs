@@ -30,6 +30,8 @@ pub(super) struct Access {
     pub bytes: f64,
     /// How often one execution touches them: below 1 where a copy is kept for some of the executions.
     pub times: f64,
+    /// Transfers for each byte: 2 where a line is read before it is written back.
+    pub weight: f64,
     /// The loops by whose index the block is chosen.
     pub follows: u64,
     /// Bytes of the whole array.
@@ -52,7 +54,7 @@ pub(super) fn slots(nodes: &[Node]) -> f64 {
 /// from.
 pub(super) fn bytes(nodes: &[Node], holds: f64) -> f64 {
     let parts = body(nodes, holds);
-    parts.iter().filter(|p| holds > 0.0 || !p.hidden).map(|p| p.moved).sum()
+    parts.iter().filter(|p| holds > 0.0 || !p.hidden).map(|p| p.moved * p.weight).sum()
 }
 
 /// An array's part of what a stretch of the program does.
@@ -60,6 +62,7 @@ pub(super) fn bytes(nodes: &[Node], holds: f64) -> f64 {
 struct Part {
     array: usize,
     follows: u64,
+    weight: f64,
     whole: f64,
     hidden: bool,
     /// Distinct bytes.
@@ -80,6 +83,7 @@ fn body(nodes: &[Node], holds: f64) -> Vec<Part> {
                 Part {
                     array: a.array,
                     follows: a.follows,
+                    weight: a.weight,
                     whole: a.whole,
                     hidden: a.hidden,
                     distinct: a.bytes.min(a.whole),
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     fn access(array: usize, bytes: f64, follows: u64, whole: f64) -> Node {
-        Node::Access(Access { array, bytes, times: 1.0, follows, whole, hidden: false })
+        Node::Access(Access { array, bytes, times: 1.0, weight: 1.0, follows, whole, hidden: false })
     }
 
     /// `for i in 0..4 { for k in 0..8 { read a[i, k]; read b[k] } }`, blocks of 100 bytes.

@@ -175,13 +175,13 @@ impl<'a> Walker<'a> {
                 OpKind::Dot => nodes.extend(self.dot(op)),
                 OpKind::Load { array } if !self.products.contains(&op.results[0]) => {
                     let ty = self.ty(op.results[0]);
-                    nodes.push(self.access(*array, ty, follows, 1.0));
+                    nodes.push(self.access(*array, ty, follows, 1.0, 1.0));
                 }
                 OpKind::Store { array } => {
                     if let Some((&tile, index)) = op.operands.split_last() {
                         // A store reads its line before it writes it back.
                         let follows = self.follows(index);
-                        nodes.push(self.access(*array, self.ty(tile), follows, 2.0));
+                        nodes.push(self.access(*array, self.ty(tile), follows, 1.0, 2.0));
                         nodes.push(Node::Slots(self.vectors(self.ty(tile))));
                     }
                 }
@@ -227,7 +227,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn access(&self, array: OperandId, ty: TileType, follows: u64, weight: f64) -> Node {
+    fn access(&self, array: OperandId, ty: TileType, follows: u64, times: f64, weight: f64) -> Node {
         let operand = self.kernel.operand(array);
         // Only what lies inside the operand is read.
         let inside: f64 = if ty.shape.rank() == operand.shape.rank() {
@@ -239,7 +239,8 @@ impl<'a> Walker<'a> {
         Node::Access(Access {
             array: array.0 as usize,
             bytes: inside * width,
-            times: weight,
+            times,
+            weight,
             follows,
             whole: operand.shape.elements() as f64 * width,
             hidden: false,
@@ -299,7 +300,7 @@ impl<'a> Walker<'a> {
     fn dot(&mut self, op: &'a Op) -> Vec<Node> {
         let [x, y, result] = [op.operands[0], op.operands[1], op.results[0]];
         let (tx, ty) = (self.ty(x), self.ty(result));
-        let Some((&[m, n], batch)) = ty.shape.dims().split_last_chunk::<2>() else { return Vec::new() };
+        let Some((batch, &[m, n])) = ty.shape.dims().split_last_chunk::<2>() else { return Vec::new() };
         let k = tx.shape.dims().last().copied().unwrap_or(1);
         let Ok(spec) = MicroSpec::new(tx.dtype, self.ty(y).dtype, self.core.options.features) else {
             return Vec::new();
@@ -316,8 +317,8 @@ impl<'a> Walker<'a> {
         let sums = self.next_buffer();
 
         let (panel, tile) = (self.next_bit(), self.next_bit());
-        let read = |array, bytes, times, follows, whole| {
-            Node::Access(Access { array, bytes, times, follows, whole, hidden: true })
+        let read = |array, bytes, weight, follows, whole| {
+            Node::Access(Access { array, bytes, times: 1.0, weight, follows, whole, hidden: true })
         };
         let whole = (m * n * 4) as f64;
         let rows = self.rows(&spec, m) / tiles;
@@ -354,7 +355,7 @@ impl<'a> Walker<'a> {
         let swapped = self.is_transposed(x);
         let Some((load, array)) = self.load_of(x) else { return (self.next_buffer(), 0) };
         let follows = self.follows(&load.operands);
-        let block = self.access(array, self.ty(load.results[0]), follows, 1.0);
+        let block = self.access(array, self.ty(load.results[0]), follows, 1.0, 1.0);
         if spec.a_in_place() && !swapped && n <= 2 * spec.nr() {
             return (array.0 as usize, follows);
         }
@@ -392,7 +393,7 @@ impl<'a> Walker<'a> {
                 whole = steps * bytes;
             }
         }
-        nodes.push(self.access(array, self.ty(load.results[0]), follows, times));
+        nodes.push(self.access(array, self.ty(load.results[0]), follows, times, 1.0));
         nodes.push(packed(buffer, bytes, times, chosen, whole));
         nodes.push(Node::Slots(times * self.packing(n * k, swapped)));
         (buffer, chosen, whole)
@@ -416,5 +417,5 @@ impl<'a> Walker<'a> {
 
 /// A write into panels.
 fn packed(array: usize, bytes: f64, times: f64, follows: u64, whole: f64) -> Node {
-    Node::Access(Access { array, bytes, times, follows, whole, hidden: false })
+    Node::Access(Access { array, bytes, times, weight: 1.0, follows, whole, hidden: false })
 }
