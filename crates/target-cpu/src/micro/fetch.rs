@@ -7,54 +7,44 @@ use crate::runtime::{Body, Runtime, mask, storage_type};
 use super::{PackSpec, Unit};
 
 /// Loads `count` elements at `at` as elements of the unit; those from `valid` (an i64 value, maybe negative) on are zero
-/// and their memory is not touched.
+/// and their memory is not touched. Without `valid` all are there.
 pub(super) fn fetch(
     rt: &mut Runtime,
     body: &mut Body,
     spec: &PackSpec,
     count: usize,
     at: &str,
-    valid: &str,
+    valid: Option<&str>,
 ) -> String {
-    let (raw, element) = (storage_type(spec.source), spec.unit.element());
-    let name = format!("@tw.fetch.{}.{element}.v{count}", spec.source);
-    rt.define(&name, |rt| {
-        let tail = tail(rt, spec.source, count);
-        let (loaded, ty) = (memory_type(spec.source, count), format!("<{count} x {raw}>"));
-        let mut b = Body::default();
-        b.label("entry");
-        b.line(format!("%full = icmp sge i64 %valid, {count}"));
-        b.line("br i1 %full, label %all, label %part");
-        b.label("all");
-        let mut all = b.bind(format!("load {loaded}, ptr %at, align 1"));
-        if spec.source == DType::I4 {
-            let unpack = rt.unpack_i4(count);
-            all = b.bind(format!("call {ty} {unpack}({loaded} {all})"));
+    let (source, ty) = (spec.source, format!("<{count} x {}>", storage_type(spec.source)));
+    let value = match valid {
+        None => {
+            let loaded = memory_type(source, count);
+            let value = body.bind(format!("load {loaded}, ptr {at}, align 1"));
+            if source == DType::I4 {
+                let unpack = rt.unpack_i4(count);
+                body.bind(format!("call {ty} {unpack}({loaded} {value})"))
+            } else {
+                value
+            }
         }
-        b.line("br label %end");
-        b.label("part");
-        let part = b.bind(format!("call {ty} {tail}(ptr %at, i64 %valid)"));
-        b.line("br label %end");
-        b.label("end");
-        let value = b.bind(format!("phi {ty} [ {all}, %all ], [ {part}, %part ]"));
-        let value = match spec.unit {
-            Unit::F32 if spec.source == DType::F32 => value,
-            Unit::F32 => {
-                let decode = rt.decode(spec.source, count);
-                b.bind(format!("call <{count} x float> {decode}({ty} {value})"))
-            }
-            Unit::Bf16x2 | Unit::I8x4 => value,
-            Unit::I16x2 => {
-                let extend = if spec.source == DType::U8 { "zext" } else { "sext" };
-                b.bind(format!("{extend} {ty} {value} to <{count} x i16>"))
-            }
-        };
-        b.line(format!("ret <{count} x {element}> {value}"));
-        b.finish(format!(
-            "define internal <{count} x {element}> {name}(ptr %at, i64 %valid) alwaysinline nounwind"
-        ))
-    });
-    body.bind(format!("call <{count} x {element}> {name}(ptr {at}, i64 {valid})"))
+        Some(valid) => {
+            let tail = tail(rt, source, count);
+            body.bind(format!("call {ty} {tail}(ptr {at}, i64 {valid})"))
+        }
+    };
+    match spec.unit {
+        Unit::F32 if source == DType::F32 => value,
+        Unit::F32 => {
+            let decode = rt.decode(source, count);
+            body.bind(format!("call <{count} x float> {decode}({ty} {value})"))
+        }
+        Unit::Bf16x2 | Unit::I8x4 => value,
+        Unit::I16x2 => {
+            let extend = if source == DType::U8 { "zext" } else { "sext" };
+            body.bind(format!("{extend} {ty} {value} to <{count} x i16>"))
+        }
+    }
 }
 
 /// The transpose of a square of 4×4, 8×8 or 16×16 32-bit elements, `rows` being vectors of type `ty`.
@@ -108,7 +98,7 @@ pub(super) fn transpose(body: &mut Body, ty: &str, rows: &[String]) -> Vec<Strin
     out
 }
 
-/// Defines the load of fewer than `count` elements, kept out of line: it runs at edges only.
+/// Defines the load of the first `valid` of `count` elements, kept out of line: it runs at edges only.
 fn tail(rt: &mut Runtime, source: DType, count: usize) -> String {
     let name = format!("@tw.fetch.tail.{source}.v{count}");
     rt.define(&name, |rt| {

@@ -66,8 +66,8 @@ impl PackSpec {
 pub(super) fn pack(rt: &mut Runtime, spec: &PackSpec) -> String {
     let name = spec.name();
     rt.define(&name, |rt| {
-        let text = Pack { spec, lanes: spec.lanes(), vector: spec.vector(), rt, body: Body::default() };
-        text.emit(&name)
+        let (lanes, vector) = (spec.lanes(), spec.vector());
+        Pack { spec, lanes, vector, rt, body: Body::default(), inside: false }.emit(&name)
     });
     name
 }
@@ -78,6 +78,8 @@ struct Pack<'a> {
     vector: String,
     rt: &'a mut Runtime,
     body: Body,
+    /// Whether the step being emitted lies inside the source, so that loads need no edge.
+    inside: bool,
 }
 
 impl Pack<'_> {
@@ -118,13 +120,30 @@ impl Pack<'_> {
         b.line("%depth = sub i64 %k_valid, %e");
         b.line(format!("%at = mul i64 %u, {bytes}"));
         b.line("%place = getelementptr i8, ptr %out, i64 %at");
-        match self.spec.rows {
-            Rows::K => self.step_k(chunks),
-            Rows::Width => self.step_width(chunks),
+        let across = if self.spec.rows == Rows::K { chunks * self.lanes } else { width };
+        b.line(format!("%wide = icmp sge i64 %columns, {across}"));
+        b.line(format!("%tall = icmp sge i64 %depth, {}", step * group));
+        b.line("%inside = and i1 %wide, %tall");
+        b.line("br i1 %inside, label %inner, label %edge");
+        for part in ["inner", "edge"] {
+            self.body.label(part);
+            self.inside = part == "inner";
+            let units = match self.spec.rows {
+                Rows::K => self.step_k(chunks),
+                Rows::Width => self.step_width(chunks),
+            };
+            for (v, units) in units.iter().enumerate().take(sums) {
+                self.compensate(part, v, units);
+            }
+            self.body.line(format!("br label %{part}.end"));
+            self.body.label(format!("{part}.end"));
+            self.body.line("br label %step.end");
         }
         let b = &mut self.body;
-        b.line("br label %step.end");
         b.label("step.end");
+        for v in 0..sums {
+            b.line(format!("%sum.next{v} = phi {vector} [ %inner{v}, %inner.end ], [ %edge{v}, %edge.end ]"));
+        }
         b.line(format!("%u.next = add i64 %u, {step}"));
         b.line("%more = icmp ult i64 %u.next, %units");
         b.line("br i1 %more, label %step, label %panel.end");
@@ -154,75 +173,94 @@ impl Pack<'_> {
         ))
     }
 
-    /// One step of a panel from `group` rows of a `[k][width]` source.
-    fn step_k(&mut self, chunks: usize) {
+    /// One step of a panel from `group` rows of a `[k][width]` source. Returns each chunk's units.
+    fn step_k(&mut self, chunks: usize) -> Vec<Vec<String>> {
         let (group, lanes) = (self.spec.unit.group(), self.lanes);
+        let along = self.element_bytes("%first");
         let mut rows = Vec::new();
         for j in 0..group {
             let row = self.body.bind(format!("add i64 %e, {j}"));
             let at = self.body.bind(format!("mul i64 {row}, %row_stride"));
+            let at = self.body.bind(format!("add i64 {at}, {along}"));
             let row = self.body.bind(format!("getelementptr i8, ptr %source, i64 {at}"));
             let real = self.body.bind(format!("icmp sgt i64 %depth, {j}"));
             let columns = self.body.bind(format!("select i1 {real}, i64 %columns, i64 0"));
             rows.push((row, columns));
         }
+        let mut all = Vec::new();
         for v in 0..chunks {
-            let parts: Vec<String> = rows
-                .iter()
-                .map(|(row, columns)| {
-                    let column = self.body.bind(format!("add i64 %first, {}", v * lanes));
-                    let at = self.element_bytes(&column);
-                    let at = self.body.bind(format!("getelementptr i8, ptr {row}, i64 {at}"));
-                    let valid = self.body.bind(format!("sub i64 {columns}, {}", v * lanes));
-                    fetch(self.rt, &mut self.body, self.spec, lanes, &at, &valid)
-                })
-                .collect();
+            let mut parts = Vec::new();
+            for (row, columns) in &rows {
+                let at = v * lanes * self.spec.source.bits() as usize / 8;
+                let at = self.body.bind(format!("getelementptr i8, ptr {row}, i64 {at}"));
+                let valid = self.body.bind(format!("sub i64 {columns}, {}", v * lanes));
+                parts.push(self.fetch(lanes, &at, &valid));
+            }
             let units = self.interleave(&parts);
             let units = self.biased(&units);
             self.store(&units, "%place", v);
-            self.compensate(v, &[units]);
+            all.push(vec![units]);
         }
+        all
     }
 
-    /// `lanes` steps of a panel from the rows of a `[width][k]` source, a square of units at a time.
-    fn step_width(&mut self, chunks: usize) {
+    /// `lanes` steps of a panel from the rows of a `[width][k]` source, a square of units at a time. Returns each
+    /// chunk's units.
+    fn step_width(&mut self, chunks: usize) -> Vec<Vec<String>> {
         let (group, lanes, width) = (self.spec.unit.group(), self.lanes, self.spec.width);
         let vector = self.vector.clone();
-        self.body.line("%left = sub i64 %units, %u");
-        self.body.line(format!("%whole = icmp uge i64 %left, {lanes}"));
-        // A square that is not whole goes by way of scratch memory, so that nothing is written past the panel.
-        self.body.line("%to = select i1 %whole, ptr %place, ptr %scratch");
+        let mut to = "%place";
+        if !self.inside {
+            self.body.line("%left = sub i64 %units, %u");
+            self.body.line(format!("%whole = icmp uge i64 %left, {lanes}"));
+            // A square that is not whole goes by way of scratch memory, so that nothing is written past the panel.
+            self.body.line("%to = select i1 %whole, ptr %place, ptr %scratch");
+            to = "%to";
+        }
         let along = self.element_bytes("%e");
+        let start = self.body.bind("mul i64 %first, %row_stride");
+        let start = self.body.bind(format!("add i64 {start}, {along}"));
+        let start = self.body.bind(format!("getelementptr i8, ptr %source, i64 {start}"));
+        let mut all = Vec::new();
         for v in 0..chunks {
             let count = lanes.min(width - v * lanes);
             let mut square = Vec::new();
             for r in 0..count {
-                let row = self.body.bind(format!("add i64 %first, {}", v * lanes + r));
-                let at = self.body.bind(format!("mul i64 {row}, %row_stride"));
-                let at = self.body.bind(format!("add i64 {at}, {along}"));
-                let at = self.body.bind(format!("getelementptr i8, ptr %source, i64 {at}"));
+                let at = self.body.bind(format!("mul i64 %row_stride, {}", v * lanes + r));
+                let at = self.body.bind(format!("getelementptr i8, ptr {start}, i64 {at}"));
                 let real = self.body.bind(format!("icmp sgt i64 %columns, {}", v * lanes + r));
                 let valid = self.body.bind(format!("select i1 {real}, i64 %depth, i64 0"));
-                let elements = fetch(self.rt, &mut self.body, self.spec, lanes * group, &at, &valid);
+                let elements = self.fetch(lanes * group, &at, &valid);
                 let units = self.interleave(&[elements]);
                 square.push(self.biased(&units));
             }
             square.resize(lanes, "zeroinitializer".to_string());
             let steps = transpose(&mut self.body, &vector, &square);
             for (s, units) in steps.iter().enumerate() {
-                let to = self.body.bind(format!("getelementptr i8, ptr %to, i64 {}", s * width * 4));
+                let to = self.body.bind(format!("getelementptr i8, ptr {to}, i64 {}", s * width * 4));
                 self.store(units, &to, v);
             }
-            self.compensate(v, &steps);
+            all.push(steps);
         }
-        self.rt.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)");
-        let b = &mut self.body;
-        b.line("br i1 %whole, label %step.whole, label %step.part");
-        b.label("step.part");
-        b.line(format!("%part = mul i64 %left, {}", width * 4));
-        b.line("call void @llvm.memcpy.p0.p0.i64(ptr align 4 %place, ptr align 64 %scratch, i64 %part, i1 false)");
-        b.line("br label %step.whole");
-        b.label("step.whole");
+        if !self.inside {
+            self.rt.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)");
+            let b = &mut self.body;
+            b.line("br i1 %whole, label %copied, label %copy");
+            b.label("copy");
+            b.line(format!("%part = mul i64 %left, {}", width * 4));
+            b.line(
+                "call void @llvm.memcpy.p0.p0.i64(ptr align 4 %place, ptr align 64 %scratch, i64 %part, i1 false)",
+            );
+            b.line("br label %copied");
+            b.label("copied");
+        }
+        all
+    }
+
+    /// `count` elements of the source at `at`, zero from `valid` on unless the step lies inside.
+    fn fetch(&mut self, count: usize, at: &str, valid: &str) -> String {
+        let valid = if self.inside { None } else { Some(valid) };
+        fetch(self.rt, &mut self.body, self.spec, count, at, valid)
     }
 
     /// Bytes that `elements` (an i64 value) elements of the source take.
@@ -274,18 +312,15 @@ impl Pack<'_> {
         self.body.bind(format!("xor {vector} {units}, {flip}"))
     }
 
-    /// Adds 128 times each 8-bit element of `units` to the sums of chunk `v`.
-    fn compensate(&mut self, v: usize, units: &[String]) {
-        if !self.spec.compensate {
-            return;
-        }
+    /// `%{part}{v}`: the sums of chunk `v` and 128 times each 8-bit element of `units`.
+    fn compensate(&mut self, part: &str, v: usize, units: &[String]) {
         let (ty, bits) = (&self.vector, self.spec.features.vector_bits());
         self.rt.declare(format!("declare {ty} @llvm.x86.avx512.vpdpbusd.{bits}({ty}, {ty}, {ty})"));
         let all_128 = splat(self.lanes, "i32", 0x8080_8080_u32 as i32);
         let mut sum = format!("%sum{v}");
         for (index, unit) in units.iter().enumerate() {
-            let name =
-                if index + 1 == units.len() { format!("%sum.next{v}") } else { format!("%sum{v}.{index}") };
+            let last = index + 1 == units.len();
+            let name = if last { format!("%{part}{v}") } else { format!("%{part}{v}.{index}") };
             self.body.line(format!(
                 "{name} = call {ty} @llvm.x86.avx512.vpdpbusd.{bits}({ty} {sum}, {ty} {all_128}, {ty} {unit})"
             ));
