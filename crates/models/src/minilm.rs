@@ -17,6 +17,6 @@ mod encoder;
 mod kernels;
 mod weights;
 
-pub use encoder::{Encoder, graph, linear_layers};
+pub use encoder::{Choose, Encoder, Linear, graph, linear_layers};
 pub use kernels::{embed, merge_heads, pool, split_heads};
 pub use weights::{MiniLm, Shape};

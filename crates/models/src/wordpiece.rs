@@ -62,13 +62,8 @@ impl WordPiece {
     }
 
     /// The number of pieces.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.first.len() + self.rest.len()
-    }
-
-    /// Whether there are none: never, for the special tokens are.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The tokens of a sentence, `[CLS]` before and `[SEP]` after them; the last of `most` (at least 2) is `[SEP]`, even

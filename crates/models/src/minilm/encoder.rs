@@ -3,7 +3,7 @@
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::{DType, Tensor};
 use tilewright_ir::Program;
-use tilewright_kernels::{Machine, Problem, family};
+use tilewright_kernels::{Config, Family, Problem, family};
 use tilewright_run::{Pool, Prepared};
 
 use super::kernels::{embed, merge_heads, pool, split_heads};
@@ -11,6 +11,9 @@ use super::weights::{MiniLm, Shape, array};
 use crate::graph::{Form, Graph};
 use crate::target::Target;
 use crate::wordpiece::WordPiece;
+
+/// The config for a problem of a family: the default, a tuned one.
+pub type Choose<'a> = &'a dyn Fn(&dyn Family, &Problem) -> Config;
 
 /// A linear layer: `y = x w^T + bias`, with an activation where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,12 +57,12 @@ pub fn linear_layers(s: &Shape) -> Vec<Linear> {
 /// `[batch * seq]` and `lens` `[batch]` and the weights, by their names in the file with `_` for `.`; its output is
 /// `embeddings: f32[batch, hidden]`.
 ///
-/// Configs are the families' defaults for `machine`.
+/// `choose` gives each kernel its config.
 ///
 /// Errors (class request): those of the families and of the verifier.
-pub fn graph(s: &Shape, batch: usize, seq: usize, machine: &Machine) -> Result<Graph> {
+pub fn graph(s: &Shape, batch: usize, seq: usize, choose: Choose<'_>) -> Result<Graph> {
     let mut graph = Graph::default();
-    let forms = Forms::declare(&mut graph, s, batch, seq, machine)?;
+    let forms = Forms::declare(&mut graph, s, batch, seq, choose)?;
     let word = |part: &str| array(&format!("embeddings.{part}_embeddings.weight"));
     let (words, positions, kinds) = (word("word"), word("position"), word("token_type"));
     graph.call(
@@ -76,6 +79,9 @@ pub fn graph(s: &Shape, batch: usize, seq: usize, machine: &Machine) -> Result<G
     Ok(graph)
 }
 
+/// The run-time inputs of the program: the tokens of all sentences, and how many each has.
+const TABLES: [&str; 2] = ["ids", "lens"];
+
 /// An encoder with its arrays wired. A launch allocates nothing.
 #[derive(Debug)]
 pub struct Encoder {
@@ -85,12 +91,18 @@ pub struct Encoder {
     prepared: Prepared,
     batch: usize,
     seq: usize,
-    /// The tables `ids` and `lens` that are not in use: each run writes these and exchanges them.
+    /// A second pair of [`TABLES`]: each run writes the pair that is not in use and exchanges them.
     spare: [Tensor; 2],
 }
 
 impl Encoder {
-    pub(super) fn new(model: MiniLm, batch: usize, seq: usize, target: &Target) -> Result<Encoder> {
+    pub(super) fn new(
+        model: MiniLm,
+        batch: usize,
+        seq: usize,
+        target: &Target,
+        choose: Choose<'_>,
+    ) -> Result<Encoder> {
         let MiniLm { shape, tokenizer, weights } = model;
         if batch == 0 || seq == 0 || seq > shape.positions {
             let rule = format!("at least one sentence, of 1 to {} tokens", shape.positions);
@@ -98,7 +110,7 @@ impl Encoder {
                 Diagnostic::request("models/tokens", format!("{batch} sentences of {seq} tokens")).rule(rule)
             );
         }
-        let (program, compiled) = graph(&shape, batch, seq, &target.machine)?.compile(target)?;
+        let (program, compiled) = graph(&shape, batch, seq, choose)?.compile(target)?;
         let table = |len| Tensor::zeros(DType::I32, &[len]);
         let mut arrays = weights;
         arrays.insert("ids".to_string(), table(batch * seq)?);
@@ -117,14 +129,19 @@ impl Encoder {
 
     /// Encodes sentences, each its tokens: at most as many, and as long, as the encoder was prepared for.
     ///
-    /// Errors (class request): `models/tokens` where they do not fit; `run/out-of-range` where a token is not of the
-    /// vocabulary.
+    /// Errors (class request): `models/tokens` where they do not fit, or a token is not of the vocabulary.
     pub fn run(&mut self, pool: &Pool, sentences: &[impl AsRef<[i32]>]) -> Result<()> {
         let longest = sentences.iter().map(|s| s.as_ref().len()).max().unwrap_or(0);
         if sentences.len() > self.batch || longest > self.seq {
             let message = format!("{} sentences of up to {longest} tokens", sentences.len());
             let rule = format!("the encoder is prepared for {} of {}", self.batch, self.seq);
             return Err(Diagnostic::request("models/tokens", message).rule(rule));
+        }
+        let known = 0..self.shape.vocabulary as i64;
+        let foreign = |token: &&i32| !known.contains(&i64::from(**token));
+        if let Some(token) = sentences.iter().flat_map(AsRef::as_ref).find(foreign) {
+            return Err(Diagnostic::request("models/tokens", format!("token {token}"))
+                .rule(format!("the vocabulary has {} tokens, numbered from 0", known.end)));
         }
         let [ids, lens] = &mut self.spare;
         ids.bytes_mut().fill(0);
@@ -133,7 +150,7 @@ impl Encoder {
             write(lens, n, &[tokens.len() as i32]);
             write(ids, n * self.seq, tokens);
         }
-        for (name, spare) in ["ids", "lens"].into_iter().zip(&mut self.spare) {
+        for (name, spare) in TABLES.into_iter().zip(&mut self.spare) {
             let filled = std::mem::replace(spare, Tensor::zeros(DType::I32, &[0])?);
             *spare = self.prepared.set(name, filled)?;
         }
@@ -166,9 +183,10 @@ impl Encoder {
 
     /// The model, to prepare for other sizes.
     pub fn into_model(self) -> MiniLm {
-        let made = |name: &str| !self.program.operands().iter().any(|o| o.given && o.operand.name == name);
+        let operands = self.program.operands();
         let mut weights = self.prepared.into_tensors();
-        weights.retain(|name, _| !made(name) && name != "ids" && name != "lens");
+        let given = |name: &str| operands.iter().any(|o| o.given && o.operand.name == name);
+        weights.retain(|name, _| given(name) && !TABLES.contains(&name.as_str()));
         MiniLm { shape: self.shape, tokenizer: self.tokenizer, weights }
     }
 }
@@ -192,12 +210,12 @@ struct Forms {
 }
 
 impl Forms {
-    fn declare(graph: &mut Graph, s: &Shape, batch: usize, seq: usize, machine: &Machine) -> Result<Forms> {
+    fn declare(graph: &mut Graph, s: &Shape, batch: usize, seq: usize, choose: Choose<'_>) -> Result<Forms> {
         let (tokens, hidden, wide, heads, head) = (batch * seq, s.hidden, s.wide, s.heads, s.head());
         let product = |n, k, epilogue| format!("m={tokens} n={n} k={k} tb epilogue={epilogue}");
         let sizes =
             format!("batch={batch} heads={heads} kv_heads={heads} q_len={seq} kv_len={seq} head_dim={head}");
-        let mut of = |name: &str, problem: String| graph.form(build(name, &problem, machine)?);
+        let mut of = |name: &str, problem: String| graph.form(build(name, &problem, choose)?);
         Ok(Forms {
             norm: of("layernorm", format!("rows={tokens} cols={hidden} eps={:e}", s.eps))?,
             project: of("matmul", product(hidden, hidden, "bias"))?,
@@ -213,13 +231,13 @@ impl Forms {
     }
 }
 
-/// A family's program for an f32 problem, with its default config.
-fn build(name: &str, problem: &str, machine: &Machine) -> Result<Program> {
+/// A family's program for an f32 problem.
+fn build(name: &str, problem: &str, choose: Choose<'_>) -> Result<Program> {
     let family = family(name)?;
     let words: Vec<&str> = problem.split(' ').collect();
     let problem = Problem::parse(name, family.keys(), &words)?;
     family.validate(&problem)?;
-    family.build(&problem, &family.default_config(&problem, machine))
+    family.build(&problem, &choose(family, &problem))
 }
 
 /// The array that layer `layer` takes, and the one before it makes.

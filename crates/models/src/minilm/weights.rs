@@ -9,7 +9,7 @@ use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_dtype::files::SafeTensorsFile;
 use tilewright_dtype::{DType, Tensor};
 
-use super::encoder::Encoder;
+use super::encoder::{Choose, Encoder, linear_layers};
 use crate::target::Target;
 use crate::wordpiece::WordPiece;
 
@@ -65,9 +65,9 @@ impl MiniLm {
         let folder = folder.as_ref();
         let shape = shape(folder)?;
         let tokenizer = WordPiece::open(folder.join("vocab.txt"))?;
-        if tokenizer.len() != shape.vocabulary {
+        if tokenizer.size() != shape.vocabulary {
             let message =
-                format!("`vocab.txt` has {} tokens, `vocab_size` is {}", tokenizer.len(), shape.vocabulary);
+                format!("`vocab.txt` has {} tokens, `vocab_size` is {}", tokenizer.size(), shape.vocabulary);
             return Err(unsuitable(folder, message));
         }
         let file = SafeTensorsFile::open(folder.join("model.safetensors"))?;
@@ -81,7 +81,20 @@ impl MiniLm {
     ///
     /// Errors: `models/tokens` (class request) where `seq` is 0 or beyond the model's positions; those of compilation.
     pub fn prepare(self, batch: usize, seq: usize, target: &Target) -> Result<Encoder> {
-        Encoder::new(self, batch, seq, target)
+        self.prepare_with(batch, seq, target, &|family, problem| {
+            family.default_config(problem, &target.machine)
+        })
+    }
+
+    /// As [`MiniLm::prepare`], with configs of the caller's in place of the families' defaults.
+    pub fn prepare_with(
+        self,
+        batch: usize,
+        seq: usize,
+        target: &Target,
+        choose: Choose<'_>,
+    ) -> Result<Encoder> {
+        Encoder::new(self, batch, seq, target, choose)
     }
 
     /// A weight, by its name in the file. `models/weights` (class request) where the encoder has no such weight.
@@ -180,7 +193,7 @@ fn wanted(s: &Shape) -> Vec<(String, Vec<usize>)> {
         norm(format!("encoder.layer.{layer}.attention.output.LayerNorm"), &mut all);
         norm(format!("encoder.layer.{layer}.output.LayerNorm"), &mut all);
     }
-    for linear in super::encoder::linear_layers(s) {
+    for linear in linear_layers(s) {
         all.push((format!("{}.weight", linear.name), vec![linear.outputs, linear.inputs]));
         all.push((format!("{}.bias", linear.name), vec![linear.outputs]));
     }

@@ -1,5 +1,6 @@
 //! The real model and its independent implementation, where the tests' Python has them.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::io::Write;
 use std::path::Path;
@@ -7,10 +8,14 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tilewright_check::cpu_accuracy;
+use tilewright_interp::{self as interp, Domain, Values};
+use tilewright_ir::Program;
 use tilewright_models::Target;
 use tilewright_models::minilm::{Encoder, MiniLm};
 use tilewright_run::Pool;
 use tilewright_run::testing::{REQUIRE_ENV, clang_or_skip};
+use tilewright_target_cpu::features::CpuFeatures;
 
 /// Names the Python that has the packages of `scripts/test-requirements.txt`.
 const PYTHON_ENV: &str = "TILEWRIGHT_TEST_PYTHON";
@@ -85,6 +90,47 @@ pub fn encoded(model: MiniLm, pool: &Pool, sentences: &[&str]) -> Encoder {
     let mut encoder = model.prepare(sentences.len(), longest, &Target::here(pool.threads())).unwrap();
     encoder.run(pool, &tokens).unwrap();
     encoder
+}
+
+/// The last kernel's output in the first `kernels` of an encoder's program: what the last run made, beside its value and
+/// bound with all bounds since the weights chained.
+pub struct Chained {
+    pub name: String,
+    pub actual: Vec<f64>,
+    pub bounded: Values,
+}
+
+/// Chains the bounds of the first `kernels` kernels.
+pub fn chain(encoder: &Encoder, kernels: usize) -> Chained {
+    let program = Program { kernels: encoder.program().kernels[..kernels].to_vec() };
+    let outcome =
+        interp::run(&program, &given(encoder, &program), bound(), &interp::Options::default()).unwrap();
+    assert!(outcome.report.is_empty(), "{}", outcome.report[0]);
+    let last = program.kernels[kernels - 1].operands.iter().find(|o| o.is_output()).unwrap();
+    let actual = encoder.array(&last.name).unwrap().to_f64();
+    Chained { name: last.name.clone(), actual, bounded: outcome.outputs[&last.name].clone() }
+}
+
+impl Chained {
+    pub fn largest_bound(&self) -> f64 {
+        (0..self.actual.len()).fold(0.0, |m, i| m.max(self.bounded.bound(i)))
+    }
+
+    pub fn largest_error(&self) -> f64 {
+        self.actual.iter().zip(&self.bounded.v).fold(0.0, |m, (x, v)| m.max((x - v).abs()))
+    }
+}
+
+/// The inputs of a part of the encoder's program, as the last run left them.
+pub fn given(encoder: &Encoder, program: &Program) -> interp::Inputs {
+    let operands = program.operands();
+    let given = operands.iter().filter(|o| o.given).map(|o| o.operand.name.clone());
+    given.map(|name| (name.clone(), encoder.array(&name).unwrap().clone())).collect()
+}
+
+/// Values with bounds, at the accuracy of this machine's code.
+pub fn bound() -> Domain {
+    Domain::Bound(cpu_accuracy(CpuFeatures::detect()))
 }
 
 /// The tokens of sentences.
