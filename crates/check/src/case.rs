@@ -1,6 +1,7 @@
 //! One problem, ready to run, and one run of it that is judged.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::Tensor;
@@ -87,6 +88,7 @@ impl<'a> Subject<'a> {
 
     /// Runs one case and judges it.
     pub fn run(&self, source: Source<'_>) -> Result<Found> {
+        let start = Instant::now();
         let inputs = self.inputs(source)?;
         let generous = if source.turn == 0 { FIRST } else { 1.0 };
         let cells = cost::cells(&self.program, CELLS_LIMIT * generous, source.turn);
@@ -115,7 +117,7 @@ impl<'a> Subject<'a> {
         if failure.is_none() {
             failure = outputs.values().find_map(|j| j.worst_wrong.as_ref()).map(|w| self.wrong(source, w));
         }
-        Ok(self.found(source, cells, reference.is_some(), outputs, failure))
+        Ok(self.found(source, cells, reference.is_some(), outputs, failure, start))
     }
 
     fn bounds(&self, inputs: &Inputs, cells: Option<&[usize]>) -> Result<Outcome> {
@@ -184,6 +186,7 @@ impl<'a> Subject<'a> {
         reference: bool,
         outputs: BTreeMap<String, Judged>,
         failure: Option<Failure>,
+        start: Instant,
     ) -> Found {
         let cells_total = self.program.kernels.last().map_or(0, |k| k.cells());
         let sum = |of: fn(&Judged) -> usize| outputs.values().map(of).sum();
@@ -201,6 +204,7 @@ impl<'a> Subject<'a> {
             vacuous: outputs.values().any(Judged::vacuous),
             wrong: sum(|j| j.wrong),
             margin: worst.as_ref().map(|w| w.margin),
+            seconds: start.elapsed().as_secs_f64(),
         };
         Found { report, outputs, worst, failure }
     }

@@ -80,6 +80,8 @@ pub struct CaseReport {
     pub wrong: usize,
     /// The greatest part of its bound that a right element uses.
     pub margin: Option<f64>,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// The worst element.
