@@ -61,7 +61,8 @@ impl Graph {
     /// Adds a call of a form, named `name`, after those before it. `wires` names the array that stands for each operand
     /// of the form's kernel.
     ///
-    /// Errors (class request): `models/wire` where an operand is left out or unknown.
+    /// Errors (class request): `models/wire` where an operand is left out or unknown, or two operands are one
+    /// array.
     pub fn call(&mut self, form: Form, name: &str, wires: &[(&str, &str)]) -> Result<()> {
         let declared = &self.forms[form.0];
         let prefix = format!("form{}_", form.0);
@@ -75,6 +76,11 @@ impl Graph {
                 unknown,
                 known,
             ));
+        }
+        let twice = |array: &str| wires.iter().filter(|(_, other)| *other == array).count() > 1;
+        if let Some((_, array)) = wires.iter().find(|(_, array)| twice(array)) {
+            return Err(Diagnostic::request("models/wire", format!("call `{name}` takes `{array}` twice"))
+                .rule("each operand of a kernel is another array"));
         }
         for (operand, short) in kernel.operands.iter_mut().zip(known) {
             let Some((_, array)) = wires.iter().find(|(operand, _)| *operand == short) else {
@@ -124,5 +130,51 @@ impl Graph {
             scalars: renamed(&code.scalars),
             ..code.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilewright_ir::{Builder, DType};
+
+    fn add() -> Program {
+        let b = Builder::new("add");
+        let [x, y] = ["x", "y"].map(|name| b.input(name, DType::F32, &[4]));
+        let o = b.output("o", DType::F32, &[4]);
+        let [i] = b.grid([("i", 1)]);
+        o.store((i,), x.load((i,), &[4]) + y.load((i,), &[4]));
+        Program::single(b.finish().unwrap())
+    }
+
+    #[test]
+    fn calls_are_wired_by_name_and_share_their_form() {
+        let mut graph = Graph::default();
+        let form = graph.form(add()).unwrap();
+        graph.call(form, "twice", &[("x", "a"), ("y", "a"), ("o", "b")]).unwrap_err();
+        graph.call(form, "first", &[("x", "a"), ("y", "b"), ("o", "c")]).unwrap();
+        graph.call(form, "second", &[("o", "d"), ("y", "a"), ("x", "c")]).unwrap();
+        let wired: Vec<Vec<String>> =
+            graph.calls.iter().map(|k| k.operands.iter().map(|o| o.name.clone()).collect()).collect();
+        assert_eq!(wired, [["a", "b", "c"], ["c", "a", "d"]]);
+        let given = graph.program().unwrap().operands();
+        let given: Vec<&str> = given.iter().filter(|o| o.given).map(|o| o.operand.name.as_str()).collect();
+        assert_eq!(given, ["a", "b"]);
+        let forms =
+            lower(&Program { kernels: graph.forms.clone() }, Options::new(Target::here(1).features)).unwrap();
+        let code = graph.lowered(&graph.calls[1], graph.form_of[1], &forms);
+        assert_eq!((code.name.as_str(), code.arrays), ("second", ["c", "a", "d"].map(String::from).to_vec()));
+    }
+
+    #[test]
+    fn a_call_names_each_operand_of_its_form() {
+        let mut graph = Graph::default();
+        let form = graph.form(add()).unwrap();
+        let missing = graph.call(form, "a", &[("x", "a"), ("o", "b")]).unwrap_err();
+        assert!(missing.code == "models/wire" && missing.message.contains("`y`"), "{missing}");
+        let unknown = graph.call(form, "a", &[("x", "a"), ("yy", "a"), ("o", "b")]).unwrap_err();
+        assert_eq!((unknown.code, unknown.help.as_deref()), ("models/wire", Some("did you mean `y`?")));
+        let two = Program { kernels: [add().kernels, add().kernels].concat() };
+        assert_eq!(graph.form(two).unwrap_err().code, "models/form");
     }
 }

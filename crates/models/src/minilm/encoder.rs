@@ -111,20 +111,13 @@ impl Encoder {
             );
         }
         let (program, compiled) = graph(&shape, batch, seq, choose)?.compile(target)?;
-        let table = |len| Tensor::zeros(DType::I32, &[len]);
+        let tables = || -> Result<[Tensor; 2]> {
+            Ok([Tensor::zeros(DType::I32, &[batch * seq])?, Tensor::zeros(DType::I32, &[batch])?])
+        };
         let mut arrays = weights;
-        arrays.insert("ids".to_string(), table(batch * seq)?);
-        arrays.insert("lens".to_string(), table(batch)?);
-        let prepared = compiled.prepare(arrays)?;
-        Ok(Encoder {
-            shape,
-            tokenizer,
-            program,
-            prepared,
-            batch,
-            seq,
-            spare: [table(batch * seq)?, table(batch)?],
-        })
+        arrays.extend(TABLES.map(str::to_string).into_iter().zip(tables()?));
+        let (prepared, spare) = (compiled.prepare(arrays)?, tables()?);
+        Ok(Encoder { shape, tokenizer, program, prepared, batch, seq, spare })
     }
 
     /// Encodes sentences, each its tokens: at most as many, and as long, as the encoder was prepared for.
