@@ -61,6 +61,33 @@ pub fn check(
 ) -> Result<Report> {
     let start = Instant::now();
     let mut report = empty(family, problem, config, executor, options.seed);
+    let subjects = subjects(family, problem, config, executor, options, &mut report)?;
+    let mut run =
+        Run { report, subjects: &subjects, config, executor, options, start, known: BTreeMap::new() };
+    for plan in plans(subjects.len(), !options.given.is_empty()) {
+        run.case(plan)?;
+    }
+    run.prove_small_ones()?;
+    if options.batch_invariant && run.report.failure.is_none() {
+        match invariance::check(family, problem, config, executor, options.seed)? {
+            Ok(note) => run.report.notes.push(note),
+            Err(failure) => fail(&mut run.report, failure),
+        }
+    }
+    run.decide();
+    run.report.seconds = start.elapsed().as_secs_f64();
+    Ok(run.report)
+}
+
+/// The problem that was asked for, then the small ones, prepared.
+fn subjects<'a>(
+    family: &'a dyn Family,
+    problem: &Problem,
+    config: &Config,
+    executor: &dyn Executor,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Vec<Subject<'a>>> {
     let mut subjects = vec![Subject::new(family, problem.clone(), config, executor)?];
     let derived = problems::derived(family, problem, config, options.derived);
     let prepared: Vec<_> = derived
@@ -72,64 +99,129 @@ pub fn check(
             Ok(subject) => subjects.push(subject),
             // What a target refuses it need not compute; what a compiler chokes on is a fault.
             Err(d) if d.class == Class::Request => {
-                report.notes.push(format!("left out {problem}: {}", d.message))
+                report.notes.push(format!("left out {problem}: {}", d.message));
             }
             Err(d) => {
-                return Err(d.note(format!(
-                    "while preparing `{} {problem}`, a tail of what was asked for",
-                    family.name()
-                )));
+                let which =
+                    format!("while preparing `{} {problem}`, a tail of what was asked for", family.name());
+                return Err(d.note(which));
             }
         }
     }
-    let none = Inputs::new();
-    let mut tally: BTreeMap<(usize, String), Tally> = BTreeMap::new();
-    let mut turns = vec![0; subjects.len()];
-    for plan in plans(subjects.len(), !options.given.is_empty()) {
-        if start.elapsed() > options.budget && turns[plan.subject] > 0 {
-            report.skipped += 1;
-            continue;
-        }
-        let subject = &subjects[plan.subject];
-        let given = if plan.given { &options.given } else { &none };
-        let source = Source { family: plan.inputs, given, turn: turns[plan.subject], seed: options.seed };
-        turns[plan.subject] += 1;
-        let found = subject.run(source)?;
-        for (output, judged) in &found.outputs {
-            let t = tally.entry((plan.subject, output.clone())).or_default();
-            t.elements += judged.elements;
-            t.undecided += judged.undecided;
-            t.tight += judged.tight;
-            t.nonzero += judged.nonzero;
-        }
-        let failed = found.failure.clone();
-        add(&mut report, found);
-        if let Some(failure) = failed {
-            let deadline = Instant::now() + options.shrink_budget;
-            let smaller = shrink::smallest(subject, config, executor, source, deadline)?;
-            fail(&mut report, failure);
-            report.smallest = smaller;
-            break;
-        }
-    }
-    if options.batch_invariant && report.failure.is_none() {
-        match invariance::check(family, problem, config, executor, options.seed)? {
-            Ok(note) => report.notes.push(note),
-            Err(failure) => fail(&mut report, failure),
-        }
-    }
-    decide(&mut report, &subjects, &tally);
-    report.seconds = start.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(subjects)
 }
 
-/// What is known of one output of one problem over all of its cases.
+/// A check on its way.
+struct Run<'a> {
+    report: Report,
+    subjects: &'a [Subject<'a>],
+    config: &'a Config,
+    executor: &'a dyn Executor,
+    options: &'a Options,
+    start: Instant,
+    /// By the place among `subjects`.
+    known: BTreeMap<usize, Known>,
+}
+
+/// What is known of one problem over its cases so far.
+#[derive(Default)]
+struct Known {
+    /// The families of inputs that were run.
+    cases: Vec<&'static str>,
+    outputs: BTreeMap<String, Tally>,
+}
+
+/// What is known of one output.
 #[derive(Default)]
 struct Tally {
     elements: usize,
     undecided: usize,
     tight: usize,
     nonzero: usize,
+}
+
+impl Run<'_> {
+    fn out_of_time(&self) -> bool {
+        self.start.elapsed() > self.options.budget
+    }
+
+    /// Runs a case, unless something failed before or the time is used up.
+    fn case(&mut self, plan: Plan) -> Result<()> {
+        if self.report.failure.is_some() {
+            return Ok(());
+        }
+        let turn = self.known.get(&plan.subject).map_or(0, |k| k.cases.len());
+        if turn > 0 && self.out_of_time() {
+            self.report.skipped += 1;
+            return Ok(());
+        }
+        let subject = &self.subjects[plan.subject];
+        let none = Inputs::new();
+        let given = if plan.given { &self.options.given } else { &none };
+        let source = Source { family: plan.inputs, given, turn, seed: self.options.seed };
+        let found = subject.run(source)?;
+        let known = self.known.entry(plan.subject).or_default();
+        known.cases.push(if plan.given { "" } else { plan.inputs.name });
+        for (output, judged) in &found.outputs {
+            let t = known.outputs.entry(output.clone()).or_default();
+            t.elements += judged.elements;
+            t.undecided += judged.undecided;
+            t.tight += judged.tight;
+            t.nonzero += judged.nonzero;
+        }
+        let failed = found.failure.clone();
+        add(&mut self.report, found);
+        if let Some(failure) = failed {
+            let deadline = Instant::now() + self.options.shrink_budget;
+            self.report.smallest = shrink::smallest(subject, self.config, self.executor, source, deadline)?;
+            fail(&mut self.report, failure);
+        }
+        Ok(())
+    }
+
+    /// A small problem has few elements, and its cases may all be vacuous by chance: it is given further ones.
+    fn prove_small_ones(&mut self) -> Result<()> {
+        for subject in 1..self.subjects.len() {
+            for inputs in FAMILIES {
+                let known = self.known.get(&subject);
+                let run = known.is_some_and(|k| k.cases.contains(&inputs.name));
+                if !run && self.idle(subject).is_some() && !self.out_of_time() {
+                    self.case(Plan { subject, inputs, given: false })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the cases of a problem prove nothing of some output, if that is so.
+    fn idle(&self, subject: usize) -> Option<String> {
+        let problem = &self.subjects[subject].text;
+        self.known.get(&subject)?.outputs.iter().find_map(|(output, t)| {
+            if t.elements == t.undecided {
+                Some(format!(
+                    "no element of `{output}` has a finite bound in any case of {problem}: \
+                     the computation is too ill-conditioned"
+                ))
+            } else if t.tight == 0 && t.nonzero > 0 {
+                Some(format!("every case of {problem} is vacuous: zeros would pass as `{output}`"))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Where nothing failed: whether the bounds proved something of each output. Of a small problem that is but noted.
+    fn decide(&mut self) {
+        if self.report.verdict == Verdict::Failed {
+            return;
+        }
+        if let Some(why) = self.idle(0) {
+            self.report.verdict = Verdict::Undecided;
+            self.report.why = Some(why);
+        }
+        let notes: Vec<String> = (1..self.subjects.len()).filter_map(|s| self.idle(s)).collect();
+        self.report.notes.extend(notes);
+    }
 }
 
 struct Plan {
@@ -206,26 +298,4 @@ fn fail(report: &mut Report, failure: Failure) {
 
 fn case_name(report: &Report, case: &str, problem: &str) -> String {
     if problem == report.problem { case.to_string() } else { format!("{case} on {problem}") }
-}
-
-/// Where nothing failed: whether the bounds proved something of each output of each problem.
-fn decide(report: &mut Report, subjects: &[Subject<'_>], tally: &BTreeMap<(usize, String), Tally>) {
-    if report.verdict == Verdict::Failed {
-        return;
-    }
-    for ((subject, output), t) in tally {
-        let problem = &subjects[*subject].text;
-        let why = if t.elements == t.undecided {
-            format!(
-                "no element of `{output}` has a finite bound in any case of {problem}: the computation is too ill-conditioned"
-            )
-        } else if t.tight == 0 && t.nonzero > 0 {
-            format!("every case of {problem} is vacuous: zeros would pass as `{output}`")
-        } else {
-            continue;
-        };
-        report.verdict = Verdict::Undecided;
-        report.why = Some(why);
-        return;
-    }
 }

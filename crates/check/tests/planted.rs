@@ -37,6 +37,7 @@ fn correct_kernels_hold() {
         assert_eq!(report.verdict, Verdict::Held, "{words}: {:?} {:?}", report.why, report.failure);
         assert!(report.cases.len() > 14 && report.elements > 100 && report.skipped == 0, "{words}");
         assert!(report.cases.iter().all(|c| c.reference), "{words}");
+        assert!(report.notes.is_empty(), "{words}: {:?}", report.notes);
     }
 }
 
