@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tuner-worker"] => return worker(),
         ["tuner", store] => {
-            set_space(&[Kind::Right, Kind::Right8, Kind::Right16, Kind::Right32, Kind::Hangs]);
+            use Kind::*;
+            set_space(&[Right, Right8, Right16, Right32, DropsTail, Hangs]);
             run(&Store::open(Some(store)).unwrap(), Ask { patience: 300.0, ..Ask::default() }).unwrap();
             return ExitCode::SUCCESS;
         }
@@ -156,7 +157,7 @@ fn bad_candidates(folder: &Path) {
     use Kind::*;
     set_space(&[Right, Crashes, Hangs, DropsTail, CrashesLater, Refused, Right8]);
     let store = open(folder);
-    let report = run(&store, Ask { patience: 15.0, ..Ask::default() }).unwrap();
+    let report = run(&store, Ask { patience: 3.0, ..Ask::default() }).unwrap();
     assert!([config(Right), config(Right8)].contains(&report.best.config), "{report:#?}");
     assert_eq!(report.default.config, config(Right));
     assert_eq!((report.measured.len(), report.untried), (2, 0), "{report:#?}");
@@ -221,7 +222,7 @@ fn killed(folder: &Path) {
         Command::new(std::env::current_exe().unwrap()).arg("tuner").arg(&path).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(120);
     let measured = |store: &Store| records(store).iter().filter(|r| r.outcome == Outcome::Measured).count();
-    while !path.exists() || measured(&open(folder)) < 2 {
+    while !path.exists() || measured(&open(folder)) < 3 {
         assert!(Instant::now() < deadline && tuner.try_wait().unwrap().is_none(), "the tuner ended by itself");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -231,11 +232,10 @@ fn killed(folder: &Path) {
     let store = open(folder);
     let survived = records(&store);
     let kept = measured(&store);
-    assert!(kept >= 2, "{survived:#?}");
+    assert!(kept >= 3, "{survived:#?}");
     set_space(&[Kind::Right, Kind::Right8, Kind::Right16, Kind::Right32]);
     let report = run(&store, Ask::default()).unwrap();
-    assert_eq!(report.resumed, kept, "{report:#?}");
-    assert_eq!(report.resumed + report.tried, 4, "{report:#?}");
+    assert!(report.resumed >= kept && report.resumed + report.tried == 4, "{report:#?}");
     assert_eq!(records(&store)[..survived.len()], survived);
 }
 

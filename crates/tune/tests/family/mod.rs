@@ -125,7 +125,9 @@ impl Family for SumRows {
     }
 }
 
-/// As a null pointer would.
+/// Ends the process as a null pointer would. Rust's own handler takes the first signal for a fault that will come again.
 fn crash() {
-    let _ = Command::new("/bin/sh").args(["-c", "kill -SEGV $PPID"]).status();
+    for _ in 0..2 {
+        let _ = Command::new("/bin/sh").args(["-c", "kill -SEGV $PPID"]).status();
+    }
 }
