@@ -139,7 +139,7 @@ impl Plan<'_> {
     }
 
     fn cells(&self, c: Cut) -> usize {
-        self.g.batch * self.g.m.div_ceil(c.bm) * self.g.n.div_ceil(c.bn)
+        product(&[self.g.batch, self.g.m.div_ceil(c.bm), self.g.n.div_ceil(c.bn)])
     }
 
     /// Multiply-adds, or as much work, of the core that has the most cells.
@@ -154,8 +154,11 @@ impl Plan<'_> {
     /// the columns and share a strip of `a`: the other operand is read anew for each strip.
     fn traffic(&self, c: Cut) -> [usize; 2] {
         let g = self.g;
-        let (a, b) = (g.m * g.k * width(g.a), self.weights * g.n * g.k * width(g.b));
-        [b + a * g.n.div_ceil(c.bn), a + b * g.m.div_ceil(c.bm)]
+        let (a, b) = (product(&[g.m, g.k, width(g.a)]), product(&[self.weights, g.n, g.k, width(g.b)]));
+        [
+            b.saturating_add(product(&[a, g.n.div_ceil(c.bn)])),
+            a.saturating_add(product(&[b, g.m.div_ceil(c.bm)])),
+        ]
     }
 
     fn better_order(&self, c: Cut) -> usize {
@@ -170,6 +173,11 @@ impl Plan<'_> {
             format!("reads {} from memory, the other order {}", size(down.max(along)), size(down.min(along)))
         })
     }
+}
+
+/// The product, or the largest number: a problem too large for the memory is refused later, by its bytes.
+fn product(factors: &[usize]) -> usize {
+    factors.iter().fold(1, |n, &f| n.saturating_mul(f))
 }
 
 /// Bytes of an element as an inner loop reads it: f16 and f8 are widened to f32 before.

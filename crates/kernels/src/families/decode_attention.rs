@@ -65,7 +65,7 @@ impl Family for DecodeAttention {
                 }
                 if splits > p.dim("kv_len").div_ceil(bk) {
                     space.pruned.push((c, format!("fewer than {splits} blocks of {bk} keys")));
-                } else if splits > 1 && cells * (splits / 2) >= 8 * machine.cores {
+                } else if splits > 1 && cells.saturating_mul(splits / 2) >= 8 * machine.cores {
                     space
                         .pruned
                         .push((c, format!("half the splits give {} cores eight cells each", machine.cores)));
