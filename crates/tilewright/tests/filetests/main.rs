@@ -45,7 +45,8 @@ fn main() -> ExitCode {
     trials
         .push(Trial::test("ignored files exist", move || Ok(ignored_check.0.all_exist(&ignored_check.1)?)));
     let loaded: Vec<File> = names.iter().map(|name| load(&root(), name)).collect();
-    trials.push(Trial::test("every op and every dtype is interpreted", move || Ok(coverage::check(&loaded)?)));
+    trials
+        .push(Trial::test("every op and every dtype is interpreted", move || Ok(coverage::check(&loaded)?)));
     for name in names {
         // Blessing rewrites a file that another of its modes may be reading.
         let lock = Arc::new(Mutex::new(()));

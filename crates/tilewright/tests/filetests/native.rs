@@ -1,17 +1,16 @@
-//! `run(cpu)`: what compiled programs compute, held against the interpreter's bounds, in a child process.
+//! `run(cpu)`: what compiled programs compute, held against the interpreter's bounds, between guards, in a child process.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tilewright_check::{Cpu, Executor};
+use tilewright_diag::Diagnostic;
 use tilewright_dtype::Tensor;
-use tilewright_interp::{Accuracy, Domain, Inputs, Outcome, Values, Verdict, run};
+use tilewright_interp::{Domain, Inputs, Options, Values, Verdict, run};
 use tilewright_ir::Program;
 use tilewright_run::isolate::{ChildOutcome, Isolated, serve};
-use tilewright_run::{Compiled, Pool};
 use tilewright_target_cpu::features::CpuFeatures;
-use tilewright_target_cpu::lower;
 
 use crate::file::{Case, File};
 use crate::inputs::inputs;
@@ -57,38 +56,28 @@ pub fn child(file: &File) -> ExitCode {
 fn case_on_all_levels(file: &File, case: &Case) -> Result<String, String> {
     let program = verified(file, case)?;
     let inputs = inputs(&program, case)?;
-    let domain = Domain::Bound(Accuracy::ieee());
-    let expected = run(&program, &inputs, domain, &Default::default()).map_err(|d| d.to_string())?;
     let mut failed = String::new();
     for features in LEVELS.into_iter().filter(|f| f.supported_by(CpuFeatures::detect())) {
-        if let Err(e) = on_level(&program, &inputs, &expected, features) {
+        if let Err(e) = on_level(&program, &inputs, features) {
             failed += &format!("{features}: {e}\n");
         }
     }
     Ok(failed)
 }
 
-fn on_level(
-    program: &Program,
-    inputs: &Inputs,
-    expected: &Outcome,
-    features: CpuFeatures,
-) -> Result<(), String> {
-    let fault = |d: Box<tilewright_diag::Diagnostic>| d.to_string();
-    let lowered = lower(program, tilewright_target_cpu::Options::new(features)).map_err(fault)?;
-    let flags: Vec<String> = features.clang_flags().into_iter().map(str::to_string).collect();
-    let compiled = Compiled::new(program, &lowered, &flags).map_err(fault)?;
-    let mut outputs: BTreeMap<String, Tensor> = BTreeMap::new();
-    for (name, values) in &expected.outputs {
-        let mut tensor = Tensor::try_new(values.dtype, &values.shape).map_err(fault)?;
-        tensor.fill_poison();
-        outputs.insert(name.clone(), tensor);
+fn on_level(program: &Program, inputs: &Inputs, features: CpuFeatures) -> Result<(), String> {
+    let fault = |d: Box<Diagnostic>| d.to_string();
+    let cpu = Cpu::new(features, THREADS).map_err(fault)?;
+    let domain = Domain::Bound(cpu.accuracy());
+    let expected = run(program, inputs, domain, &Options::default()).map_err(fault)?;
+    let ran = cpu.run(program, inputs).map_err(fault)?;
+    if let Some(d) = ran.faults.first() {
+        return Err(d.to_string());
     }
-    let before = outputs.clone();
-    let pool = Pool::new(THREADS).map_err(fault)?;
-    compiled.run(&pool, inputs, &mut outputs).map_err(fault)?;
     for (name, values) in &expected.outputs {
-        judge(name, values, combines(program, name), &before[name], &outputs[name])?;
+        let mut before = Tensor::try_new(values.dtype, &values.shape).map_err(fault)?;
+        before.fill_poison();
+        judge(name, values, combines(program, name), &before, &ran.outputs[name])?;
     }
     Ok(())
 }
@@ -100,6 +89,7 @@ fn judge(
     before: &Tensor,
     actual: &Tensor,
 ) -> Result<(), String> {
+    // Where nothing is decided a test proves nothing.
     let mut decided = false;
     for i in 0..actual.len() {
         let x = actual.get(i);
@@ -108,6 +98,7 @@ fn judge(
             if x != left && !(x.is_nan() && left.is_nan()) {
                 return Err(format!("`{name}` element {i} is {x}, which no cell writes"));
             }
+            decided = true;
             continue;
         }
         match expected.judge(i, x) {
