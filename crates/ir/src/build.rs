@@ -271,7 +271,8 @@ impl Builder {
             None => declared.or(types.first().copied()),
         };
         let result = self.new_value(ty.unwrap_or(TileType::INDEX), None);
-        let results = if ty.is_some() && !matches!(kind, OpKind::Store { .. }) { vec![result] } else { Vec::new() };
+        let results =
+            if ty.is_some() && !matches!(kind, OpKind::Store { .. }) { vec![result] } else { Vec::new() };
         let operands = operands.iter().map(|t| t.value()).collect();
         self.push(Op { kind, operands, results, regions: Vec::new(), loc: caller() });
         Tile::new(self, result)
@@ -334,7 +335,9 @@ fn outputs_last(kernel: &mut Kernel) {
 
 fn renumber(block: &mut Block, place: &[OperandId]) {
     for op in &mut block.ops {
-        if let OpKind::Load { array: id } | OpKind::Store { array: id } | OpKind::Lookup { table: id } = &mut op.kind {
+        if let OpKind::Load { array: id } | OpKind::Store { array: id } | OpKind::Lookup { table: id } =
+            &mut op.kind
+        {
             *id = place[id.0 as usize];
         }
         op.regions.iter_mut().for_each(|r| renumber(r, place));

@@ -98,6 +98,7 @@ const fn row(
 use Rounding::{Accumulate, Exact, Nearest, Target};
 
 /// Every op of the tile IR.
+#[rustfmt::skip]
 pub static OPS: &[OpDecl] = &[
     row("splat", Form::Splat, "splat CONST : T", Nearest, "Every element is the constant, rounded to the dtype."),
     row("iota", Form::Iota, "iota DIM : T", Exact, "Each element is its own index along the dimension."),

@@ -105,7 +105,13 @@ impl<'a> Parser<'a> {
             let operand = if !outputs && self.eat("scalar") {
                 self.scalars.push(word);
                 let (min, max) = self.range()?;
-                Operand { name, dtype: DType::I32, shape: Shape::SCALAR, role: Role::Scalar { min, max }, loc }
+                Operand {
+                    name,
+                    dtype: DType::I32,
+                    shape: Shape::SCALAR,
+                    role: Role::Scalar { min, max },
+                    loc,
+                }
             } else if !outputs && self.eat("table") {
                 let shape = self.shape()?;
                 if shape.rank() != 1 {
@@ -135,9 +141,8 @@ impl<'a> Parser<'a> {
         let known = [("add", ReduceOp::Add), ("max", ReduceOp::Max), ("min", ReduceOp::Min)];
         match known.iter().find(|(n, _)| *n == name) {
             Some((_, op)) => Ok(*op),
-            None => {
-                Err(Diagnostic::unknown("ir/parse", "combination", name, known.map(|(n, _)| n)).at(self.last_span()))
-            }
+            None => Err(Diagnostic::unknown("ir/parse", "combination", name, known.map(|(n, _)| n))
+                .at(self.last_span())),
         }
     }
 
@@ -179,7 +184,8 @@ impl<'a> Parser<'a> {
         let start = self.peek();
         let loc = self.loc();
         let mut defs = Vec::new();
-        let effect_only = matches!(start.text, "store" | "if" | "fold") && self.tokens[self.next + 1].text != "=";
+        let effect_only =
+            matches!(start.text, "store" | "if" | "fold") && self.tokens[self.next + 1].text != "=";
         if !effect_only {
             loop {
                 defs.push(self.name("a value's name, or an op")?);
@@ -191,9 +197,8 @@ impl<'a> Parser<'a> {
         }
         let name = self.name("an op")?;
         let Some(decl) = op_named(name) else {
-            return Err(
-                Diagnostic::unknown("ir/unknown-op", "op", name, OPS.iter().map(|d| d.name)).at(self.last_span())
-            );
+            return Err(Diagnostic::unknown("ir/unknown-op", "op", name, OPS.iter().map(|d| d.name))
+                .at(self.last_span()));
         };
         match decl.form {
             Form::Fold => self.fold(defs, loc, depth),
@@ -244,11 +249,16 @@ impl<'a> Parser<'a> {
                 let mut list = [0; MAX_RANK];
                 let given = self.sizes()?;
                 if given.len() != self.kernel.ty(x).shape.rank() {
-                    return Err(self.fault("ir/rank", format!("{} entries for {}", given.len(), self.kernel.ty(x))));
+                    return Err(
+                        self.fault("ir/rank", format!("{} entries for {}", given.len(), self.kernel.ty(x)))
+                    );
                 }
                 list[..given.len()].copy_from_slice(&given);
-                let kind =
-                    if form == Form::Slice { OpKind::Slice { start: list } } else { OpKind::Transpose { perm: list } };
+                let kind = if form == Form::Slice {
+                    OpKind::Slice { start: list }
+                } else {
+                    OpKind::Transpose { perm: list }
+                };
                 (kind, vec![x])
             }
             Form::Reduce(op) => {
@@ -289,7 +299,9 @@ impl<'a> Parser<'a> {
         let name = self.name("an operand's name")?;
         let Some((id, _)) = self.kernel.operand_named(name) else {
             let known = self.kernel.operands.iter().map(|o| o.name.as_str());
-            return Err(Diagnostic::unknown("ir/unknown-operand", "operand", name, known).at(self.last_span()));
+            return Err(
+                Diagnostic::unknown("ir/unknown-operand", "operand", name, known).at(self.last_span())
+            );
         };
         self.expect("[")?;
         let mut indices = Vec::new();
@@ -346,7 +358,8 @@ impl<'a> Parser<'a> {
             return Err(named(Form::If, yes.yields.len(), defs.len()).at(loc.span()));
         }
         let types: Vec<TileType> = yes.yields.iter().map(|&v| self.kernel.ty(v)).collect();
-        let results = defs.iter().zip(types).map(|(name, ty)| self.define(name, ty)).collect::<Result<_>>()?;
+        let results =
+            defs.iter().zip(types).map(|(name, ty)| self.define(name, ty)).collect::<Result<_>>()?;
         self.push(Op { kind: OpKind::If, operands, results, regions: vec![yes, no], loc });
         Ok(())
     }
@@ -511,9 +524,16 @@ impl<'a> Parser<'a> {
     }
 
     fn unexpected(&self, token: Token<'a>, wanted: &str) -> Box<Diagnostic> {
-        let found = if token.kind == TokenKind::End { "the end of the text".to_string() } else { format!("`{}`", token.text) };
-        Diagnostic::request("ir/parse", format!("expected {wanted}, found {found}"))
-            .at(Span::new(&*self.file, token.line, token.col))
+        let found = if token.kind == TokenKind::End {
+            "the end of the text".to_string()
+        } else {
+            format!("`{}`", token.text)
+        };
+        Diagnostic::request("ir/parse", format!("expected {wanted}, found {found}")).at(Span::new(
+            &*self.file,
+            token.line,
+            token.col,
+        ))
     }
 
     /// The place of the next token.

@@ -38,10 +38,10 @@ impl<'a> Printer<'a> {
     fn new(kernel: &'a Kernel, options: PrintOptions) -> Self {
         let mut literals = vec![None; kernel.values.len()];
         kernel.walk(&mut |op| {
-            if let (OpKind::Splat(Const::Int(v)), [result]) = (&op.kind, op.results.as_slice()) {
-                if kernel.ty(*result) == TileType::INDEX {
-                    literals[result.0 as usize] = Some(*v);
-                }
+            if let (OpKind::Splat(Const::Int(v)), [result]) = (&op.kind, op.results.as_slice())
+                && kernel.ty(*result) == TileType::INDEX
+            {
+                literals[result.0 as usize] = Some(*v);
             }
         });
         Printer { kernel, options, names: names(kernel), literals, out: String::new() }
@@ -113,7 +113,8 @@ impl<'a> Printer<'a> {
                     .zip(&operands[2..])
                     .map(|(&c, &init)| format!("{} = {}", self.name(c), self.use_of(init)))
                     .collect();
-                let (k, lo, hi) = (self.name(body.args[0]), self.use_of(operands[0]), self.use_of(operands[1]));
+                let (k, lo, hi) =
+                    (self.name(body.args[0]), self.use_of(operands[0]), self.use_of(operands[1]));
                 let _ = write!(self.out, "fold {k} in {lo}..{hi} ({}) {{", carried.join(", "));
                 self.end_line(op);
                 self.block(body, depth + 1);
@@ -134,7 +135,8 @@ impl<'a> Printer<'a> {
                 let _ = write!(self.out, "splat {}", constant(*value, ty));
             }
             OpKind::Load { array } | OpKind::Lookup { table: array } => {
-                let _ = write!(self.out, "{name} {}[{}]", self.kernel.operand(*array).name, self.uses(operands));
+                let _ =
+                    write!(self.out, "{name} {}[{}]", self.kernel.operand(*array).name, self.uses(operands));
             }
             OpKind::Store { array } => {
                 let (indices, tile) = operands.split_at(operands.len() - 1);
@@ -172,7 +174,9 @@ impl<'a> Printer<'a> {
 
 fn operand(o: &Operand) -> String {
     match &o.role {
-        Role::Input { pad: None } | Role::Output { combine: None } => format!("{}: {}{}", o.name, o.dtype, o.shape),
+        Role::Input { pad: None } | Role::Output { combine: None } => {
+            format!("{}: {}{}", o.name, o.dtype, o.shape)
+        }
         Role::Input { pad: Some(pad) } => {
             let ty = TileType::new(o.dtype, o.shape);
             format!("{}: {ty} pad {}", o.name, constant(*pad, ty))
@@ -198,7 +202,8 @@ fn constant(value: Const, ty: TileType) -> String {
 /// A unique name for every value: the author's where there is one, else `v` and a number, in order of definition.
 fn names(kernel: &Kernel) -> Vec<String> {
     let mut names = vec![String::new(); kernel.values.len()];
-    let mut taken: HashSet<String> = kernel.operands.iter().filter(|o| !o.is_scalar()).map(|o| o.name.clone()).collect();
+    let mut taken: HashSet<String> =
+        kernel.operands.iter().filter(|o| !o.is_scalar()).map(|o| o.name.clone()).collect();
     let mut number = 0;
     // Grid dimensions and scalars are declared, so their names stand as they are: the verifier held them to be unique.
     let scalars = kernel.operands.iter().filter(|o| o.is_scalar()).map(|o| &o.name);
@@ -237,5 +242,20 @@ fn names(kernel: &Kernel) -> Vec<String> {
 }
 
 fn is_keyword(name: &str) -> bool {
-    matches!(name, "kernel" | "grid" | "in" | "yield" | "else" | "pad" | "combine" | "scalar" | "table" | "true" | "false" | "nan" | "inf")
+    matches!(
+        name,
+        "kernel"
+            | "grid"
+            | "in"
+            | "yield"
+            | "else"
+            | "pad"
+            | "combine"
+            | "scalar"
+            | "table"
+            | "true"
+            | "false"
+            | "nan"
+            | "inf"
+    )
 }

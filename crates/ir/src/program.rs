@@ -59,7 +59,8 @@ pub struct Operand {
 
 impl PartialEq for Operand {
     fn eq(&self, other: &Operand) -> bool {
-        (&self.name, self.dtype, self.shape, &self.role) == (&other.name, other.dtype, other.shape, &other.role)
+        (&self.name, self.dtype, self.shape, &self.role)
+            == (&other.name, other.dtype, other.shape, &other.role)
     }
 }
 
@@ -403,10 +404,11 @@ impl Program {
                         all.push(ProgramOperand { operand: operand.clone(), given: true, returned: false });
                     }
                 }
-                if last && operand.is_output() {
-                    if let Some(o) = all.iter_mut().find(|o| o.operand.name == operand.name) {
-                        o.returned = true;
-                    }
+                if last
+                    && operand.is_output()
+                    && let Some(o) = all.iter_mut().find(|o| o.operand.name == operand.name)
+                {
+                    o.returned = true;
                 }
             }
         }

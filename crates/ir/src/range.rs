@@ -144,8 +144,11 @@ impl Ranges {
         let (lo, hi) = (self.interval(op.operands[0]), self.interval(op.operands[1]));
         let body = &op.regions[0];
         for (i, &arg) in body.args.iter().enumerate() {
-            let interval =
-                if i == 0 { Interval { lo: lo.lo, hi: hi.hi.saturating_sub(1).max(lo.lo) } } else { Interval::I32 };
+            let interval = if i == 0 {
+                Interval { lo: lo.lo, hi: hi.hi.saturating_sub(1).max(lo.lo) }
+            } else {
+                Interval::I32
+            };
             let carried = self.known(arg).grid;
             self.set(arg, Known { interval, grid: grid | carried });
         }
@@ -169,18 +172,16 @@ impl Ranges {
             },
             OpKind::Binary(BinaryOp::Add) => {
                 Interval { lo: x.lo.saturating_add(y.lo), hi: x.hi.saturating_add(y.hi) }
-            },
+            }
             OpKind::Binary(BinaryOp::Sub) => {
                 Interval { lo: x.lo.saturating_sub(y.hi), hi: x.hi.saturating_sub(y.lo) }
-            },
+            }
             OpKind::Binary(BinaryOp::Mul) => x.corners(y, i64::saturating_mul),
             OpKind::Binary(BinaryOp::Div) if y.lo > 0 => x.corners(y, i64::div_euclid),
             OpKind::Binary(BinaryOp::Rem) if y.lo > 0 => Interval { lo: 0, hi: y.hi - 1 },
             OpKind::Binary(BinaryOp::Min) => Interval { lo: x.lo.min(y.lo), hi: x.hi.min(y.hi) },
             OpKind::Binary(BinaryOp::Max) => Interval { lo: x.lo.max(y.lo), hi: x.hi.max(y.hi) },
-            OpKind::Unary(UnaryOp::Neg) => {
-                Interval { lo: x.hi.saturating_neg(), hi: x.lo.saturating_neg() }
-            },
+            OpKind::Unary(UnaryOp::Neg) => Interval { lo: x.hi.saturating_neg(), hi: x.lo.saturating_neg() },
             OpKind::Select => y.union(operand(2)),
             _ if !x.fits_i32() || !y.fits_i32() => Interval::ANY,
             _ => Interval::I32,

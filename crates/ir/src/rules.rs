@@ -81,19 +81,19 @@ pub fn result_type(
             format!("`{}` makes nothing, stated as {stated}", kind.form().name()),
         );
     }
-    if let (Some(made), Some(stated)) = (inferred, declared) {
-        if made != stated {
-            return fail(
-                "ir/type-mismatch",
-                "a stated type is the type that follows from the operands",
-                format!("`{}` makes {made}, stated as {stated}", kind.form().name()),
-            );
-        }
+    if let (Some(made), Some(stated)) = (inferred, declared)
+        && made != stated
+    {
+        return fail(
+            "ir/type-mismatch",
+            "a stated type is the type that follows from the operands",
+            format!("`{}` makes {made}, stated as {stated}", kind.form().name()),
+        );
     }
-    if let Some(made) = inferred {
-        if storage_bytes(made).is_none() {
-            return fail("ir/index-overflow", "offsets are 64-bit", format!("{made} has 2^63 bytes or more"));
-        }
+    if let Some(made) = inferred
+        && storage_bytes(made).is_none()
+    {
+        return fail("ir/index-overflow", "offsets are 64-bit", format!("{made} has 2^63 bytes or more"));
     }
     Ok(inferred)
 }
@@ -186,19 +186,16 @@ fn check_indices(array: &Operand, indices: &[TileType]) -> Ruled<()> {
         return fail(
             "ir/block-rank",
             "a block has one index per dimension of its array",
-            format!(
-                "{} block indices for `{}` of rank {}",
-                indices.len(),
-                array.name,
-                array.shape.rank()
-            ),
+            format!("{} block indices for `{}` of rank {}", indices.len(), array.name, array.shape.rank()),
         );
     }
     match indices.iter().find(|&&t| t != TileType::INDEX) {
         None => Ok(()),
-        Some(t) => {
-            fail("ir/index-type", "block indices are i32 scalars", format!("{t} as a block index of `{}`", array.name))
-        }
+        Some(t) => fail(
+            "ir/index-type",
+            "block indices are i32 scalars",
+            format!("{t} as a block index of `{}`", array.name),
+        ),
     }
 }
 
@@ -383,9 +380,8 @@ fn slice(x: TileType, start: &[usize; 4], declared: Option<TileType>) -> Ruled<T
     let t = stated(declared)?;
     let fits = t.shape.rank() == x.shape.rank()
         && t.dtype == x.dtype
-        && (0..x.shape.rank()).all(|d| {
-            start[d].checked_add(t.shape.dims()[d]).is_some_and(|end| end <= x.shape.dims()[d])
-        });
+        && (0..x.shape.rank())
+            .all(|d| start[d].checked_add(t.shape.dims()[d]).is_some_and(|end| end <= x.shape.dims()[d]));
     if fits {
         return Ok(t);
     }

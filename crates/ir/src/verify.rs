@@ -27,24 +27,41 @@ pub(crate) fn wiring(before: &[Kernel], kernel: &Kernel) -> Result<()> {
             .at(kernel.loc.span()));
     }
     for new in &kernel.operands {
-        let Some(old) = before.iter().flat_map(|k| &k.operands).find(|o| o.name == new.name) else { continue };
+        let Some(old) = before.iter().flat_map(|k| &k.operands).find(|o| o.name == new.name) else {
+            continue;
+        };
         let fault = if (old.dtype, old.shape) != (new.dtype, new.shape) {
-            let types = format!("{}{} in kernel `{name}` and {}{} before", new.dtype, new.shape, old.dtype, old.shape);
+            let types = format!(
+                "{}{} in kernel `{name}` and {}{} before",
+                new.dtype, new.shape, old.dtype, old.shape
+            );
             Diagnostic::request("ir/operand-mismatch", format!("`{}` is {types}", new.name))
                 .rule("operands of one name in one program are one array")
         } else if old.is_scalar() != new.is_scalar() {
             let kind = if new.is_scalar() { "a scalar" } else { "an array" };
-            Diagnostic::request("ir/operand-mismatch", format!("`{}` is {kind} in kernel `{name}`, not before", new.name))
-                .rule("scalars come from the caller: no kernel makes them, and none reads them as arrays")
+            Diagnostic::request(
+                "ir/operand-mismatch",
+                format!("`{}` is {kind} in kernel `{name}`, not before", new.name),
+            )
+            .rule("scalars come from the caller: no kernel makes them, and none reads them as arrays")
         } else if new.is_output() && !old.is_output() {
-            Diagnostic::request("ir/operand-role", format!("kernel `{name}` writes `{}`, which the program was given", new.name))
-                .rule("a program's inputs are not written")
+            Diagnostic::request(
+                "ir/operand-role",
+                format!("kernel `{name}` writes `{}`, which the program was given", new.name),
+            )
+            .rule("a program's inputs are not written")
         } else if new.is_output() {
-            Diagnostic::request("ir/double-writer", format!("kernel `{name}` writes `{}`, as a kernel before it does", new.name))
-                .rule("one kernel of a program writes an array")
+            Diagnostic::request(
+                "ir/double-writer",
+                format!("kernel `{name}` writes `{}`, as a kernel before it does", new.name),
+            )
+            .rule("one kernel of a program writes an array")
         } else if ranges_part(before, new) {
-            Diagnostic::request("ir/range", format!("no value of `{}` suits kernel `{name}` and those before it", new.name))
-                .rule("a scalar or a table lies in the ranges that all its kernels state")
+            Diagnostic::request(
+                "ir/range",
+                format!("no value of `{}` suits kernel `{name}` and those before it", new.name),
+            )
+            .rule("a scalar or a table lies in the ranges that all its kernels state")
         } else {
             continue;
         };
@@ -59,7 +76,8 @@ fn ranges_part(before: &[Kernel], new: &Operand) -> bool {
         Role::Scalar { min, max } | Role::Table { min, max } => Some((min, max)),
         _ => None,
     };
-    let stated = before.iter().flat_map(|k| &k.operands).filter(|o| o.name == new.name).chain([new]).filter_map(range);
+    let stated =
+        before.iter().flat_map(|k| &k.operands).filter(|o| o.name == new.name).chain([new]).filter_map(range);
     let joint = stated.reduce(|(a, b), (c, d)| (a.max(c), b.min(d)));
     joint.is_some_and(|(min, max)| min > max)
 }
@@ -88,7 +106,8 @@ pub fn kernel(kernel: &Kernel) -> Result<()> {
 }
 
 fn declarations(kernel: &Kernel) -> Result<()> {
-    let fault = |code, message: String| Diagnostic::request(code, format!("{message} in kernel `{}`", kernel.name));
+    let fault =
+        |code, message: String| Diagnostic::request(code, format!("{message} in kernel `{}`", kernel.name));
     let operands = kernel.operands.iter().map(|o| (&o.name, &o.loc));
     let names = operands.chain(kernel.grid.iter().map(|g| (&g.name, &kernel.loc)));
     let mut seen: Vec<&str> = Vec::new();
@@ -120,12 +139,18 @@ fn declarations(kernel: &Kernel) -> Result<()> {
 
 fn operand(o: &Operand, fault: &dyn Fn(&'static str, String) -> Box<Diagnostic>) -> Result<()> {
     if o.shape.dims().contains(&0) {
-        return Err(fault("ir/shape-mismatch", format!("`{}: {}{}` has a dimension of 0", o.name, o.dtype, o.shape))
-            .rule("array dimensions are at least 1"));
+        return Err(fault(
+            "ir/shape-mismatch",
+            format!("`{}: {}{}` has a dimension of 0", o.name, o.dtype, o.shape),
+        )
+        .rule("array dimensions are at least 1"));
     }
     if rules::storage_bytes(TileType::new(o.dtype, o.shape)).is_none() {
-        return Err(fault("ir/index-overflow", format!("`{}: {}{}` has 2^63 bytes or more", o.name, o.dtype, o.shape))
-            .rule("offsets are 64-bit"));
+        return Err(fault(
+            "ir/index-overflow",
+            format!("`{}: {}{}` has 2^63 bytes or more", o.name, o.dtype, o.shape),
+        )
+        .rule("offsets are 64-bit"));
     }
     match o.role {
         Role::Input { pad: Some(pad) } => {
@@ -133,8 +158,11 @@ fn operand(o: &Operand, fault: &dyn Fn(&'static str, String) -> Box<Diagnostic>)
                 .map_err(|e| fault(e.code, format!("pad of `{}`: {}", o.name, e.message)).rule(e.rule))?;
         }
         Role::Output { combine: Some(_) } if !rules::is_arithmetic(o.dtype) => {
-            return Err(fault("ir/dtype-mismatch", format!("`{}: {}{}` combines writes", o.name, o.dtype, o.shape))
-                .rule("outputs that combine writes are of f64, f32, bf16, f16 or i32"));
+            return Err(fault(
+                "ir/dtype-mismatch",
+                format!("`{}: {}{}` combines writes", o.name, o.dtype, o.shape),
+            )
+            .rule("outputs that combine writes are of f64, f32, bf16, f16 or i32"));
         }
         Role::Scalar { min, max } | Role::Table { min, max } if min > max => {
             return Err(fault("ir/range", format!("`{}` lies in {min}..={max}, which is empty", o.name)));
@@ -201,7 +229,10 @@ impl Verifier<'_> {
         }
         let name = self.kernel.values.get(v.0 as usize).and_then(|i| i.name.clone());
         Err(self
-            .fault("ir/use-before-definition", format!("value `{}` is used here", name.unwrap_or(format!("v{}", v.0))))
+            .fault(
+                "ir/use-before-definition",
+                format!("value `{}` is used here", name.unwrap_or(format!("v{}", v.0))),
+            )
             .rule("a value is used after its op, in the same block or a block inside it"))
     }
 
@@ -221,7 +252,10 @@ impl Verifier<'_> {
                 let made = rules::result_type(&op.kind, &types, declared, &self.kernel.operands)
                     .map_err(|e| self.fault(e.code, e.message).rule(e.rule))?;
                 if op.results.len() != usize::from(made.is_some()) || !op.regions.is_empty() {
-                    return Err(self.fault("ir/results", format!("wrong number of results or bodies of `{}`", form.name())));
+                    return Err(self.fault(
+                        "ir/results",
+                        format!("wrong number of results or bodies of `{}`", form.name()),
+                    ));
                 }
             }
         }
@@ -238,7 +272,9 @@ impl Verifier<'_> {
         }
         let carried = &types[2..];
         if body.args.len() != carried.len() + 1 {
-            return Err(self.fault("ir/carried", "carried tiles and initial values differ in number".to_string()));
+            return Err(
+                self.fault("ir/carried", "carried tiles and initial values differ in number".to_string())
+            );
         }
         for &arg in &body.args {
             self.define(arg, Some(op))?;
@@ -257,7 +293,9 @@ impl Verifier<'_> {
         };
         if types != [TileType::INDEX.with_dtype(DType::Bool)] {
             let message = format!("an `if` by {types:?}");
-            return Err(self.fault("ir/type-mismatch", message).rule("the condition of an `if` is a bool scalar"));
+            return Err(self
+                .fault("ir/type-mismatch", message)
+                .rule("the condition of an `if` is a bool scalar"));
         }
         if !yes.args.is_empty() || !no.args.is_empty() {
             return Err(self.fault("ir/results", "the bodies of an `if` take no arguments".to_string()));
@@ -272,7 +310,9 @@ impl Verifier<'_> {
     fn index(&self, v: Value, what: &str) -> Result<()> {
         match self.kernel.ty(v) {
             TileType::INDEX => Ok(()),
-            t => Err(self.fault("ir/index-type", format!("{what} of type {t}")).rule("indices are i32 scalars")),
+            t => Err(self
+                .fault("ir/index-type", format!("{what} of type {t}"))
+                .rule("indices are i32 scalars")),
         }
     }
 
@@ -340,7 +380,9 @@ impl Uses<'_> {
             }
             OpKind::Lookup { table } => self.in_table(self.kernel.operand(table), indices[0]),
             // A body that never runs breaks no rule.
-            OpKind::Fold if self.ranges.interval(indices[1]).hi <= self.ranges.interval(indices[0]).lo => Ok(()),
+            OpKind::Fold if self.ranges.interval(indices[1]).hi <= self.ranges.interval(indices[0]).lo => {
+                Ok(())
+            }
             OpKind::If => {
                 let control = control | self.ranges.known(op.operands[0]).grid;
                 op.regions.iter().try_for_each(|r| self.block(r, control))
@@ -357,7 +399,10 @@ impl Uses<'_> {
                 return Err(self
                     .fault(
                         "ir/block-range",
-                        format!("block {lo}..={hi} of {step} along dimension {d} of `{}`, which has {size}", array.name),
+                        format!(
+                            "block {lo}..={hi} of {step} along dimension {d} of `{}`, which has {size}",
+                            array.name
+                        ),
                     )
                     .rule("a block index points into its array")
                     .help(format!("indices 0..={}", (size - 1) / step)));

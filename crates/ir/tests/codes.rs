@@ -1,4 +1,5 @@
 //! Every fault that the crate may report is shown: by a file of the corpus, or by a test where no text can hold it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Faults that no text can hold: kernels put together by hand, or by a builder led astray.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
 
 use tilewright_ir::{
     Array, Builder, Const, DType, Kernel, Op, OpKind, OperandId, Program, Tile, TileType, UnaryOp, Value,

@@ -1,4 +1,5 @@
 //! What the builder records prints, parses back, and prints the same.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at its first fault")]
 
 use tilewright_ir::{Builder, DType, Kernel, Program, parse, print};
 

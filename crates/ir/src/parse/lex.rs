@@ -55,8 +55,11 @@ impl<'a> Lexer<'a> {
             } else if let Some(mark) = MARKS.iter().find(|m| self.rest.starts_with(**m)) {
                 (TokenKind::Mark, mark.len())
             } else {
-                return Err(Diagnostic::request("ir/parse", format!("`{}` begins no token", c.escape_default()))
-                    .at(Span::new(self.file, self.line, self.col)));
+                return Err(Diagnostic::request(
+                    "ir/parse",
+                    format!("`{}` begins no token", c.escape_default()),
+                )
+                .at(Span::new(self.file, self.line, self.col)));
             };
             tokens.push(Token { kind, text: &self.rest[..len], line: self.line, col: self.col });
             self.take(len);
