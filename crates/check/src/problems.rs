@@ -86,7 +86,8 @@ fn sizes(name: &str, size: usize, config: &Config) -> Vec<usize> {
     for &t in &tiles {
         // Several steps and a short one; within one step, a trip count that is odd for most vectors.
         let (steps, last) = if t < ODD && !ODD.is_multiple_of(t) { (ODD, 2) } else { (2 * t + 3, ODD) };
-        [t + 1, t.saturating_sub(1), steps, 1, t, last, 2].into_iter().for_each(&mut add);
+        // In this order the first problems already end in a tail after whole steps of a product's terms.
+        [t.saturating_sub(1), 1, steps, t + 1, last, t, 2].into_iter().for_each(&mut add);
     }
     if tiles.is_empty() {
         [FEW.min(size), 1, size.min(256), 2.min(size)].into_iter().for_each(&mut add);

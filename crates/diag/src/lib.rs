@@ -123,7 +123,11 @@ impl Diagnostic {
     ) -> Box<Self> {
         let known: Vec<&str> = known.into_iter().collect();
         let d = Self::request(code, format!("unknown {kind} `{name}`"));
-        let listed = if (1..=24).contains(&known.len()) { format!("known: {}", known.join(", ")) } else { String::new() };
+        let listed = if (1..=24).contains(&known.len()) {
+            format!("known: {}", known.join(", "))
+        } else {
+            String::new()
+        };
         match nearest(name, known.iter().copied()) {
             Some(n) => d.help(format!("did you mean `{n}`?")).note_if(listed),
             None => d.note_if(listed),

@@ -131,7 +131,7 @@ fn float_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &mut [f64], accuracy: &Acc
     product_and_magnitude(size, &x.v, &y.v, v, &mut t);
     let s = (ex.is_some() || ey.is_some()).then(|| {
         let mut s = vec![0.0; v.len()];
-        product(size, &widened(x, ex), &widened(y, ey), &mut s);
+        product(size, &widened(x, ex.as_deref()), &widened(y, ey.as_deref()), &mut s);
         s
     });
     let ec = c.bounds();
@@ -143,7 +143,7 @@ fn float_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &mut [f64], accuracy: &Acc
         let s = s.as_ref().map_or(t[i], |s| s[i]);
         let a = (s + c.v[i].abs() + ec[i]) * up;
         if !a.is_finite() {
-            let special = Special { size, x, y, i };
+            let special = Special { size, x: (x, ex.as_deref()), y: (y, ey.as_deref()), i };
             return special.bound(c.v[i], ec[i], &r);
         }
         if a == 0.0 {
@@ -161,9 +161,9 @@ fn float_bounds(size: Size, [x, y, c]: [&Tile; 3], v: &mut [f64], accuracy: &Acc
 }
 
 /// |x| + e.
-fn widened(x: &Tile, e: Option<Vec<f64>>) -> Vec<f64> {
+fn widened(x: &Tile, e: Option<&[f64]>) -> Vec<f64> {
     match e {
-        Some(e) => x.v.iter().zip(&e).map(|(x, e)| x.abs() + e).collect(),
+        Some(e) => x.v.iter().zip(e).map(|(x, e)| x.abs() + e).collect(),
         None => x.v.iter().map(|x| x.abs()).collect(),
     }
 }
@@ -183,11 +183,11 @@ fn operand_bounds(x: &Tile, flushing: bool) -> Option<Vec<f64>> {
     bounds(each.collect())
 }
 
-/// One result with an infinite, NaN or undecided term.
+/// One result with an infinite, NaN or undecided term: operands with their bounds, in which a flushed denormal may be 0.
 struct Special<'a> {
     size: Size,
-    x: &'a Tile,
-    y: &'a Tile,
+    x: (&'a Tile, Option<&'a [f64]>),
+    y: (&'a Tile, Option<&'a [f64]>),
     i: usize,
 }
 
@@ -197,7 +197,7 @@ impl Special<'_> {
         let Size { m, k, n } = self.size;
         let (row, col) = (self.i / n, self.i % n);
         let (x0, y0) = (row * k, row / m * k * n + col);
-        let at = |t: &Tile, i: usize| (t.v[i], t.e.as_ref().map_or(0.0, |e| e[i]));
+        let at = |(t, e): (&Tile, Option<&[f64]>), i: usize| (t.v[i], e.map_or(0.0, |e| e[i]));
         let mut a = if c.is_finite() { c.abs() + ec } else { 0.0 };
         let mut decided = ec != f64::INFINITY;
         let mut finite = c.is_finite();

@@ -16,6 +16,7 @@
 
 mod data;
 mod grow;
+mod wide;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +26,7 @@ use tilewright_ir::{Builder, Program};
 
 use crate::inputs::Inputs;
 pub use data::Family;
+pub use wide::{Limits, wide};
 
 /// One op to add; the numbers choose it, its operands and its attributes, and each is taken modulo what there is.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,12 @@ pub struct Recipe {
 
 /// Recipes of up to `steps` steps.
 pub fn recipes(steps: usize) -> impl Strategy<Value = Recipe> {
-    let step = (any::<u8>(), any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(op, a, b, c)| Step { op, a, b, c });
+    let step = (any::<u8>(), any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(op, a, b, c)| Step {
+        op,
+        a,
+        b,
+        c,
+    });
     let family = prop::sample::select(Family::ALL);
     let tile = (1..8usize, 1..8usize);
     (tile, (0..3usize, 0..3usize), 0..4u8, vec(step, 1..=steps.max(1)), family, any::<u64>()).prop_map(
@@ -70,16 +77,8 @@ pub fn recipes(steps: usize) -> impl Strategy<Value = Recipe> {
 }
 
 /// The element types of the program's arrays, one array each.
-pub const ARRAYS: [DType; 8] = [
-    DType::F32,
-    DType::BF16,
-    DType::F16,
-    DType::I32,
-    DType::F64,
-    DType::I8,
-    DType::F8E5M2,
-    DType::F8E4M3,
-];
+pub const ARRAYS: [DType; 8] =
+    [DType::F32, DType::BF16, DType::F16, DType::I32, DType::F64, DType::I8, DType::F8E5M2, DType::F8E4M3];
 
 /// Grid cells along each of the two dimensions.
 const CELLS: usize = 2;

@@ -73,7 +73,12 @@ impl Problem {
             let (name, value) = word.as_ref().split_once('=').unwrap_or((word.as_ref(), "1"));
             if !keys.iter().any(|k| k.name == name) {
                 let names = keys.iter().map(|k| k.name);
-                return Err(Diagnostic::unknown("problem/unknown-key", &format!("part of a `{family}` problem"), name, names));
+                return Err(Diagnostic::unknown(
+                    "problem/unknown-key",
+                    &format!("part of a `{family}` problem"),
+                    name,
+                    names,
+                ));
             }
             if given.insert(name, value).is_some() {
                 return Err(Diagnostic::request("problem/repeated-key", format!("`{name}` is given twice")));
@@ -175,7 +180,12 @@ impl Key {
             )
         };
         let one_of = |words: &[&str], given: &str| {
-            Diagnostic::unknown("problem/value", &format!("value of `{}`", self.name), given, words.iter().copied())
+            Diagnostic::unknown(
+                "problem/value",
+                &format!("value of `{}`", self.name),
+                given,
+                words.iter().copied(),
+            )
         };
         match (&self.kind, given) {
             (Kind::Dim(Some(default)), None) => Ok(Val::Int(*default)),
@@ -241,7 +251,8 @@ impl Config {
     /// Reads `bm=64,bn=128`.
     pub fn parse(text: &str) -> Result<Config> {
         let fault = |part: &str| {
-            Diagnostic::request("config/parse", format!("`{part}` is no `name=number`")).help("`bm=64,bn=128`")
+            Diagnostic::request("config/parse", format!("`{part}` is no `name=number`"))
+                .help("`bm=64,bn=128`")
         };
         let pair = |part: &str| {
             let (name, value) = part.split_once('=').ok_or_else(|| fault(part))?;
@@ -254,11 +265,15 @@ impl Config {
     pub fn get(&self, name: &str) -> Result<usize> {
         match self.0.get(name) {
             Some(&v) if v >= 1 => Ok(v as usize),
-            Some(&v) => {
-                Err(Diagnostic::request("config/value", format!("`{name}={v}` in a config")).rule("entries are at least 1"))
-            }
-            None => Err(Diagnostic::unknown("config/missing", "config entry", name, self.0.keys().map(String::as_str))
-                .note(format!("the config is `{self}`"))),
+            Some(&v) => Err(Diagnostic::request("config/value", format!("`{name}={v}` in a config"))
+                .rule("entries are at least 1")),
+            None => Err(Diagnostic::unknown(
+                "config/missing",
+                "config entry",
+                name,
+                self.0.keys().map(String::as_str),
+            )
+            .note(format!("the config is `{self}`"))),
         }
     }
 }

@@ -117,7 +117,12 @@ struct Enclosing {
 }
 
 impl<'a> Cell<'a> {
-    fn emit(kernel: &'a Kernel, entry: &str, options: Options, rt: &'a mut Runtime) -> Result<(String, usize)> {
+    fn emit(
+        kernel: &'a Kernel,
+        entry: &str,
+        options: Options,
+        rt: &'a mut Runtime,
+    ) -> Result<(String, usize)> {
         let plan = Plan::of(kernel, options.features)?;
         if cfg!(debug_assertions) {
             plan::verify(kernel, &plan)?;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_kernels::{Config, Family, Kind, Machine, Problem, Val};
 use tilewright_store::{self as store, Query};
+use tilewright_tune::winners;
 
 use crate::session::Session;
 
@@ -38,7 +39,12 @@ pub enum Source {
 }
 
 /// The config that was asked for, its missing entries from the default, once the family builds with it.
-pub(crate) fn given(family: &dyn Family, problem: &Problem, machine: &Machine, asked: &Config) -> Result<Chosen> {
+pub(crate) fn given(
+    family: &dyn Family,
+    problem: &Problem,
+    machine: &Machine,
+    asked: &Config,
+) -> Result<Chosen> {
     let mut config = family.default_config(problem, machine);
     for (name, value) in &asked.0 {
         match config.0.get_mut(name) {
@@ -69,7 +75,12 @@ fn config_entries(family: &dyn Family, problem: &Problem, machine: &Machine) -> 
 }
 
 /// The store's best config for the problem, else the nearest problem's, else the default.
-pub(crate) fn from_store(session: &Session, family: &dyn Family, problem: &Problem, target: &str) -> Result<Chosen> {
+pub(crate) fn from_store(
+    session: &Session,
+    family: &dyn Family,
+    problem: &Problem,
+    target: &str,
+) -> Result<Chosen> {
     let default = |warning: String| Chosen {
         config: family.default_config(problem, &session.machine),
         source: Source::Default,
@@ -77,13 +88,15 @@ pub(crate) fn from_store(session: &Session, family: &dyn Family, problem: &Probl
     };
     let what = brief(family, problem);
     let tune = format!("`tilewright tune {what}`");
-    let untuned = format!("`{what}` was never tuned on this machine: the default config is used. {tune} finds a faster one");
+    let untuned = format!(
+        "`{what}` was never tuned on this machine: the default config is used. {tune} finds a faster one"
+    );
     if !store_exists(session)? {
         return Ok(default(untuned));
     }
     let store = session.store()?;
-    let mut query = Query::of(family.name(), &store_problem(problem)?, target, &session.machine_key())
-        .threads(u32::try_from(session.threads).unwrap_or(u32::MAX));
+    let of = Query::of(family.name(), &store_problem(problem)?, target, &session.machine_key());
+    let mut query = winners(of, session.threads, &session.features.name());
     if session.batch_invariant() {
         query = query.batch_invariant();
     }

@@ -3,17 +3,20 @@
 mod fault;
 
 use std::ffi::{OsStr, OsString};
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tilewright::diag::{Diagnostic, Result};
 use tilewright::kernels::{Config, Family, Problem, family};
-use tilewright::{Session, Settings, memory};
+use tilewright::{PEERS_HERE, Session, Settings, memory};
 
 /// The workbench of an accelerator kernel engineer: write a kernel once, prove it right, make it fast.
 #[derive(Parser, Debug)]
 #[command(name = "tilewright", version, disable_help_subcommand = true, arg_required_else_help = true)]
-#[command(after_help = "Start with `tilewright tour`. Exit status: 0 held, 1 a verdict failed, 2 the request was wrong, 3 a tool is missing.")]
+#[command(
+    after_help = "Start with `tilewright tour`. Exit status: 0 held, 1 a verdict failed, 2 the request was wrong, 3 a tool is missing."
+)]
 pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
@@ -59,6 +62,28 @@ pub enum Command {
     Targets(TargetsArgs),
     /// A kernel at one stage of its way to machine code.
     Show(ShowArgs),
+    /// A kernel against its reference, on adversarial inputs, within derived bounds.
+    Check(CheckArgs),
+    /// A kernel's time beside its peers', against this machine's ceilings.
+    Bench(BenchArgs),
+    /// The fastest config of a kernel that is right, kept for the next time.
+    Tune(TuneArgs),
+    /// The five-minute walk through all of it.
+    Tour,
+    /// A job of this program's own in a process of its own.
+    #[command(hide = true)]
+    Worker {
+        /// Which.
+        #[arg(value_enum)]
+        job: WorkerJob,
+    },
+}
+
+/// The jobs of `worker`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WorkerJob {
+    /// Candidates of a tuning run.
+    Tune,
 }
 
 /// A problem of a kernel family on a target.
@@ -108,6 +133,54 @@ pub struct ShowArgs {
     pub time_passes: bool,
 }
 
+/// `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Which problem; the target `interp` checks the source in the interpreter, without a compiler.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+    /// Real data for an operand, in a case of its own: NAME=FILE.safetensors:TENSOR or NAME=FILE.npy. May be repeated.
+    #[arg(long, value_name = "NAME=FILE:TENSOR")]
+    pub input: Vec<String>,
+    /// No case begins after this time: `20s`, `2m`, `500ms`.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub budget: Duration,
+    /// Also hold that a row's result does not depend on the other rows, bit for bit.
+    #[arg(long)]
+    pub batch_invariant: bool,
+}
+
+/// `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Which problem.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+    /// Peers to race in the same run: openblas, onednn, gemm, torch, jax; `all` or `none`.
+    #[arg(long, value_name = "PEER,…", value_delimiter = ',', default_values = PEERS_HERE)]
+    pub vs: Vec<String>,
+    /// Time for all contestants together.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub budget: Duration,
+    /// Take only configs whose rows are known not to depend on each other.
+    #[arg(long)]
+    pub batch_invariant: bool,
+}
+
+/// `tune`.
+#[derive(Args, Debug)]
+pub struct TuneArgs {
+    /// Which problem.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+    /// No candidate begins after this time: `60s`, `5m`.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub budget: Duration,
+    /// Keep only configs by which a row's result does not depend on the other rows, bit for bit.
+    #[arg(long)]
+    pub batch_invariant: bool,
+}
+
 /// Where a kernel stands on its way to machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
@@ -144,19 +217,14 @@ impl Global {
     ///
     /// # Errors
     /// Those of [`Session::new`].
-    pub fn session(&self) -> Result<Session> {
-        Session::new(self.settings())
-    }
-
-    /// These options as a session's settings.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn session(&self, batch_invariant: bool) -> Result<Session> {
+        Session::new(Settings {
             store: self.store.clone(),
             threads: self.threads.map_or(0, usize::from),
             features: self.cpu_features.clone(),
             config: self.config.clone(),
-            batch_invariant: false,
-        }
+            batch_invariant,
+        })
     }
 }
 
@@ -167,9 +235,15 @@ impl ProblemArgs {
     /// `kernel/unknown`, `cli/unknown-target`, and those of [`Problem::parse`], [`Family::validate`] and
     /// [`memory::plausible`].
     pub fn resolve(&self) -> Result<(&'static dyn Family, Problem)> {
+        self.resolve_with(&[])
+    }
+
+    /// As [`ProblemArgs::resolve`], where the target may also be one of `others`.
+    pub fn resolve_with(&self, others: &[&'static str]) -> Result<(&'static dyn Family, Problem)> {
         let family = family(&self.kernel)?;
-        if !TARGETS.contains(&self.target.as_str()) {
-            let d = Diagnostic::unknown("cli/unknown-target", "target", &self.target, TARGETS);
+        let known = || TARGETS.into_iter().chain(others.iter().copied());
+        if !known().any(|t| t == self.target) {
+            let d = Diagnostic::unknown("cli/unknown-target", "target", &self.target, known());
             let other = ["tpu", "sm_"].iter().any(|t| self.target.starts_with(t));
             return Err(if other { d.note("this version compiles for the CPU only") } else { d });
         }
@@ -207,6 +281,44 @@ pub fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|w| *w != "--").any(|w| w == OsStr::new("--json"))
 }
 
+/// `20s`, `2m`, `500ms`, `1h`; a bare number is seconds.
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a time is a number and `ms`, `s`, `m` or `h`".to_string()),
+    };
+    let seconds = digits.parse::<f64>().map_err(|_| format!("`{digits}` is no number"))? * unit;
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|d| *d <= Duration::from_secs(7 * 86_400))
+        .ok_or_else(|| "a time lies between 0 and a week".to_string())
+}
+
 fn config(text: &str) -> std::result::Result<Config, String> {
     Config::parse(text).map_err(|d| d.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declarations_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read() {
+        for (text, seconds) in [("20s", 20.0), ("1.5", 1.5), ("500ms", 0.5), ("2m", 120.0), ("1h", 3600.0)] {
+            assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
+        }
+        for text in ["", "s", "-1s", "1e400", "nan", "5 days", "999h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

@@ -23,7 +23,9 @@ pub fn operand_bytes(program: &Program) -> u128 {
 pub fn available_bytes() -> Option<u128> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let meminfo = read("/proc/meminfo")?;
-    let kib = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+    let kib = meminfo
+        .lines()
+        .find_map(|l| l.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB")?.trim().parse().ok());
     let system: u128 = kib.map(|k: u128| k * 1024)?;
     let number = |path: &str| read(path)?.trim().parse::<u128>().ok();
     let limit = number("/sys/fs/cgroup/memory.max");
@@ -42,14 +44,20 @@ const OPERATIONS: f64 = 4e18;
 /// `memory/too-large`, with the bytes; `problem/too-large`, with the operations.
 pub fn plausible(work: Work, what: &str) -> Result<()> {
     if work.bytes > ADDRESSABLE {
-        return Err(Diagnostic::request("memory/too-large", format!("`{what}` has {:.0} bytes of operands", work.bytes))
-            .rule(format!("a process addresses {ADDRESSABLE:.0} bytes"))
-            .help("make the sizes smaller"));
+        return Err(Diagnostic::request(
+            "memory/too-large",
+            format!("`{what}` has {:.0} bytes of operands", work.bytes),
+        )
+        .rule(format!("a process addresses {ADDRESSABLE:.0} bytes"))
+        .help("make the sizes smaller"));
     }
     if work.flops > OPERATIONS {
-        return Err(Diagnostic::request("problem/too-large", format!("`{what}` takes {:.3e} operations", work.flops))
-            .rule(format!("a problem has at most {OPERATIONS:.0e} operations"))
-            .help("make the sizes smaller"));
+        return Err(Diagnostic::request(
+            "problem/too-large",
+            format!("`{what}` takes {:.3e} operations", work.flops),
+        )
+        .rule(format!("a problem has at most {OPERATIONS:.0e} operations"))
+        .help("make the sizes smaller"));
     }
     Ok(())
 }

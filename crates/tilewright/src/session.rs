@@ -1,6 +1,7 @@
 //! What every run needs to know of its surroundings: the machine, the store, which config a problem gets.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tilewright_diag::{Diagnostic, Result};
@@ -32,7 +33,6 @@ pub struct Settings {
 }
 
 /// One run's surroundings.
-#[derive(Debug)]
 pub struct Session {
     /// The CPU that code is made for.
     pub features: CpuFeatures,
@@ -43,6 +43,7 @@ pub struct Session {
     /// This machine's processor, as the system describes it.
     pub host: Host,
     settings: Settings,
+    pool: OnceLock<Pool>,
 }
 
 impl Session {
@@ -55,7 +56,7 @@ impl Session {
         let host = Host::detect();
         let threads = if settings.threads == 0 { host.logical_cores } else { settings.threads };
         let machine = machine(&host, features, threads);
-        Ok(Session { features, threads, machine, host, settings })
+        Ok(Session { features, threads, machine, host, settings, pool: OnceLock::new() })
     }
 
     /// The name under which this machine's times are kept.
@@ -72,17 +73,24 @@ impl Session {
         if self.features.supported_by(have) {
             return Ok(());
         }
-        Err(Diagnostic::request("cpu/feature-absent", format!("this machine does not run `{}` code", self.features))
-            .rule("code runs where the processor has every feature that it uses")
-            .help(format!("use `--cpu-features {have}`, or `show` to read the code")))
+        Err(Diagnostic::request(
+            "cpu/feature-absent",
+            format!("this machine does not run `{}` code", self.features),
+        )
+        .rule("code runs where the processor has every feature that it uses")
+        .help(format!("use `--cpu-features {have}`, or `show` to read the code")))
     }
 
-    /// Threads to launch kernels on.
+    /// The threads that kernels are launched on, started at the first call.
     ///
     /// # Errors
     /// `run/no-threads`.
-    pub fn pool(&self) -> Result<Pool> {
-        Pool::new(self.threads)
+    pub fn pool(&self) -> Result<&Pool> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = Pool::new(self.threads)?;
+        Ok(self.pool.get_or_init(|| pool))
     }
 
     /// The store, created where it is missing.

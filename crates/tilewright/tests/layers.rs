@@ -107,7 +107,8 @@ fn crates_depend_on_lower_ranks_only() {
 #[test]
 fn the_interpreter_and_the_lowerings_share_no_code_but_the_ir() {
     let common = ["diag", "dtype", "ir"];
-    for (folder, manifest) in crates().into_iter().filter(|(f, _)| f == "interp" || f.starts_with("target-")) {
+    for (folder, manifest) in crates().into_iter().filter(|(f, _)| f == "interp" || f.starts_with("target-"))
+    {
         let Some(needed) = manifest.get("dependencies").and_then(toml::Value::as_table) else { continue };
         for name in needed.keys().filter_map(|k| short(k)) {
             assert!(common.contains(&name), "{folder} depends on {name}");

@@ -71,6 +71,16 @@ impl Candidate {
         }
     }
 
+    /// By what measured candidates are ordered: the yardstick's seconds in the same rounds as a unit, where they are known.
+    /// Times without a yardstick are those of earlier runs, which compare with their like alone.
+    pub fn rank(&self) -> f64 {
+        match self.fate {
+            Fate::Measured { score: Some(score), .. } => score,
+            Fate::Measured { seconds, .. } => seconds,
+            _ => f64::INFINITY,
+        }
+    }
+
     pub fn is_untried(&self) -> bool {
         matches!(self.fate, Fate::Untried)
     }
@@ -89,6 +99,10 @@ impl Candidate {
         Entry {
             config: self.config.clone(),
             seconds: self.seconds(),
+            relative: match self.fate {
+                Fate::Measured { score, .. } => score,
+                _ => None,
+            },
             estimate: self.estimate.as_ref().map(|e| e.seconds),
             model: self.estimate.clone(),
         }

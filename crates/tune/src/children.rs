@@ -70,7 +70,8 @@ impl<'a> Children<'a> {
                 running.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
             });
             for result in results {
-                let lost = |_| Err(Diagnostic::tool("tune/lost-child", "the thread that watched a child died"));
+                let lost =
+                    |_| Err(Diagnostic::tool("tune/lost-child", "the thread that watched a child died"));
                 ended.push(result.unwrap_or_else(lost)?);
             }
         }

@@ -9,9 +9,9 @@ use tilewright_kernels::{Config, Family, Problem};
 
 use crate::job::Checked;
 
-/// Small problems beside the one that is tuned: one below each tile, one above, an odd count of steps and a tail after
-/// them, and a single element.
-const DERIVED: usize = 5;
+/// Small problems beside the one that is tuned: each costs a compilation. Three reach sizes below a tile, an odd count of
+/// terms that no tile divides, and tails after whole tiles in rows, columns and terms.
+const DERIVED: usize = 3;
 
 /// After the first case of each problem, further ones may begin for this long.
 const MORE_CASES: Duration = Duration::from_millis(100);
@@ -44,7 +44,9 @@ pub(crate) fn judge(family: &dyn Family, cpu: &Cpu, asked: Asked<'_>) -> Result<
         (Verdict::Held, _) => Checked::Held,
         (Verdict::Undecided, _) => Checked::Undecided(why),
         (Verdict::Failed, Some(f)) if f.code == "check/batch-variant" => Checked::Variant(f.message),
-        (Verdict::Failed, Some(f)) => Checked::Wrong(format!("{} (inputs `{}`, {})", f.message, f.case, f.problem)),
+        (Verdict::Failed, Some(f)) => {
+            Checked::Wrong(format!("{} (inputs `{}`, {})", f.message, f.case, f.problem))
+        }
         (Verdict::Failed, None) => Checked::Wrong(why),
     })
 }

@@ -17,6 +17,9 @@ const ROLE: &str = "role";
 /// The winner of a last comparison.
 const BEST: &str = "best";
 
+/// In [`Provenance::versions`] of a winner: what was asked of all that took part.
+const AMONG: &str = "among";
+
 /// In [`Provenance::versions`]: the CPU that code was made for.
 const FEATURES: &str = "features";
 
@@ -56,6 +59,8 @@ pub(crate) struct Records<'a> {
     compiler: String,
     features: String,
     threads: u32,
+    /// Whether only batch-invariant configs take part.
+    among: &'static str,
 }
 
 /// What the store knew before the run.
@@ -64,6 +69,9 @@ pub(crate) struct Known {
     /// Records that speak of today's code, latest last.
     trials: BTreeMap<Config, Vec<TuneRecord>>,
     pruned: HashSet<(Config, String)>,
+    among: &'static str,
+    /// What could not be read.
+    pub torn: Vec<String>,
 }
 
 impl<'a> Records<'a> {
@@ -76,6 +84,7 @@ impl<'a> Records<'a> {
             compiler,
             features: request.features.to_string(),
             threads: request.threads.try_into().unwrap_or(u32::MAX),
+            among: if request.batch_invariant { "batch-invariant" } else { "all" },
         })
     }
 
@@ -85,8 +94,10 @@ impl<'a> Records<'a> {
             .threads(self.threads)
             .compiler(&self.compiler)
             .version(FEATURES, &self.features);
-        let mut known = Known::default();
-        for stored in self.store.tunes(&query)?.value {
+        let reading = self.store.tunes(&query)?;
+        let torn = reading.torn.iter().map(|d| d.message.clone()).collect();
+        let mut known = Known { among: self.among, torn, ..Known::default() };
+        for stored in reading.value {
             let config = Config(stored.record.config.clone());
             match &stored.record.outcome {
                 Outcome::Pruned { reason } => drop(known.pruned.insert((config, reason.clone()))),
@@ -145,6 +156,7 @@ impl<'a> Records<'a> {
             ("tilewright", env!("CARGO_PKG_VERSION")),
             (FEATURES, self.features.as_str()),
             (ROLE, role.name()),
+            (AMONG, self.among),
         ];
         Provenance {
             ir_hash: ir_hash.to_string(),
@@ -161,6 +173,11 @@ impl<'a> Records<'a> {
 impl Known {
     /// Gives a candidate the fate that it met before, where its code is still the same.
     pub fn resume(&self, candidate: &mut Candidate, batch_invariant: bool) {
+        // What is refused before there is code is known by its config.
+        if let Fate::Rejected(outcome) = &candidate.fate {
+            candidate.resumed = self.of(candidate).any(|r| r.outcome == *outcome);
+            return;
+        }
         let Some(last) = self.of(candidate).last() else { return };
         candidate.fate = match &last.outcome {
             // A variant config is right; it was refused because another run asked for more.
@@ -175,9 +192,10 @@ impl Known {
         candidate.invariant = self.of(candidate).filter_map(|r| r.batch_invariant).last();
     }
 
-    /// When the candidate last won, if it did.
+    /// When the candidate last won over others of which the same was asked as is now, if it did.
     pub fn won(&self, candidate: &Candidate) -> Option<i64> {
-        let won = self.of(candidate).filter(|r| r.provenance.versions.get(ROLE).is_some_and(|role| role == BEST));
+        let is = |r: &TuneRecord, name, value| r.provenance.versions.get(name).is_some_and(|v| v == value);
+        let won = self.of(candidate).filter(|r| is(r, ROLE, BEST) && is(r, AMONG, self.among));
         won.map(|r| r.provenance.created).max()
     }
 

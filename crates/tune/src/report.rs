@@ -20,7 +20,7 @@ pub struct Report {
     pub resumed: usize,
     /// Configs that the budget left for another run.
     pub untried: usize,
-    /// Every measured config, fastest first.
+    /// Every measured config, fastest first: by `relative`, those of earlier runs by their seconds.
     pub measured: Vec<Entry>,
     /// Every config that may not be used or was not worth a measurement, with the reason.
     pub rejected: Vec<Rejected>,
@@ -30,6 +30,8 @@ pub struct Report {
     pub budget: f64,
     /// Seconds taken.
     pub used: f64,
+    /// Records of the store that could not be read, in its words.
+    pub warnings: Vec<String>,
 }
 
 /// A config and its times.
@@ -39,6 +41,9 @@ pub struct Entry {
     pub config: Config,
     /// Median seconds of a launch; absent where it was not measured.
     pub seconds: Option<f64>,
+    /// Its seconds over the default's in the same rounds (where the default is not right, over those of the first right
+    /// config); absent where an earlier run measured it.
+    pub relative: Option<f64>,
     /// Seconds by the model: an estimate, made before the config was compiled.
     pub estimate: Option<f64>,
     /// What the estimate is made of.

@@ -85,7 +85,8 @@ impl Subject {
             let given = match &inputs {
                 Some(given) => given,
                 None => {
-                    let drawn = draw(input_family("normal")?, self.family, &self.problem, &program, self.seed)?;
+                    let drawn =
+                        draw(input_family("normal")?, self.family, &self.problem, &program, self.seed)?;
                     inputs.insert(drawn)
                 }
             };

@@ -218,12 +218,14 @@ fn resume(folder: &Path) {
 
 fn killed(folder: &Path) {
     let path = folder.join("store.db");
-    let mut tuner =
-        Command::new(std::env::current_exe().unwrap()).arg("tuner").arg(&path).spawn().unwrap();
+    let mut tuner = Command::new(std::env::current_exe().unwrap()).arg("tuner").arg(&path).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(120);
     let measured = |store: &Store| records(store).iter().filter(|r| r.outcome == Outcome::Measured).count();
     while !path.exists() || measured(&open(folder)) < 3 {
-        assert!(Instant::now() < deadline && tuner.try_wait().unwrap().is_none(), "the tuner ended by itself");
+        assert!(
+            Instant::now() < deadline && tuner.try_wait().unwrap().is_none(),
+            "the tuner ended by itself"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     // It is checking the candidate that hangs, or soon will.

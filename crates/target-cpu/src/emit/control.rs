@@ -2,7 +2,9 @@
 
 use tilewright_diag::Result;
 use tilewright_dtype::DType;
-use tilewright_ir::{BinaryOp, Block, Const, Op, OpKind, OperandId, ReduceOp, Role, TileType, UnaryOp, Value};
+use tilewright_ir::{
+    BinaryOp, Block, Const, Op, OpKind, OperandId, ReduceOp, Role, TileType, UnaryOp, Value,
+};
 
 use super::expr::comparison;
 use super::{At, Cell, Enclosing, Reg, is_literal};
@@ -229,20 +231,24 @@ impl<'a> Cell<'a> {
                 self.t.bind(format!("xor {ty} {}, {ones}", texts[0]))
             }
             OpKind::Binary(f) => {
-                let name = match f {
-                    BinaryOp::Add => "add",
-                    BinaryOp::Sub => "sub",
-                    BinaryOp::Mul => "mul",
-                    BinaryOp::And => "and",
-                    BinaryOp::Or => "or",
-                    BinaryOp::Xor => "xor",
-                    BinaryOp::Min | BinaryOp::Max if result == DType::I32 => {
-                        let name = if *f == BinaryOp::Min { "smin" } else { "smax" };
-                        self.rt.declare(format!("declare i32 @llvm.{name}.i32(i32, i32)"));
-                        return Some(self.t.bind(format!("call i32 @llvm.{name}.i32(i32 {}, i32 {})", texts[0], texts[1])));
-                    }
-                    _ => return None,
-                };
+                let name =
+                    match f {
+                        BinaryOp::Add => "add",
+                        BinaryOp::Sub => "sub",
+                        BinaryOp::Mul => "mul",
+                        BinaryOp::And => "and",
+                        BinaryOp::Or => "or",
+                        BinaryOp::Xor => "xor",
+                        BinaryOp::Min | BinaryOp::Max if result == DType::I32 => {
+                            let name = if *f == BinaryOp::Min { "smin" } else { "smax" };
+                            self.rt.declare(format!("declare i32 @llvm.{name}.i32(i32, i32)"));
+                            return Some(self.t.bind(format!(
+                                "call i32 @llvm.{name}.i32(i32 {}, i32 {})",
+                                texts[0], texts[1]
+                            )));
+                        }
+                        _ => return None,
+                    };
                 self.t.bind(format!("{name} {ty} {}, {}", texts[0], texts[1]))
             }
             OpKind::Cast if types[0].dtype == DType::Bool && result == DType::I32 => {
@@ -261,7 +267,8 @@ impl<'a> Cell<'a> {
         self.rt.declare("declare i32 @llvm.smin.i32(i32, i32)");
         self.rt.declare("declare i32 @llvm.smax.i32(i32, i32)");
         let low = self.t.bind(format!("call i32 @llvm.smax.i32(i32 {index}, i32 0)"));
-        let inside = self.t.bind(format!("call i32 @llvm.smin.i32(i32 {low}, i32 {})", last.min(i32::MAX.into())));
+        let inside =
+            self.t.bind(format!("call i32 @llvm.smin.i32(i32 {low}, i32 {})", last.min(i32::MAX.into())));
         let wide = self.t.bind(format!("sext i32 {inside} to i64"));
         let base = self.arrays.get(&table).cloned().unwrap_or_default();
         let place = self.t.bind(format!("getelementptr i32, ptr {base}, i64 {wide}"));
@@ -279,7 +286,8 @@ impl<'a> Cell<'a> {
 
     /// A rank-0 value in the form in which loops and ifs hand it on: floats opened.
     fn handed(&mut self, v: Value) -> Reg {
-        let reg = self.scalars.get(&v).cloned().unwrap_or_else(|| self.reg("poison".into(), DType::I32, false));
+        let reg =
+            self.scalars.get(&v).cloned().unwrap_or_else(|| self.reg("poison".into(), DType::I32, false));
         self.opened(&reg)
     }
 
@@ -297,7 +305,9 @@ impl<'a> Cell<'a> {
                     carried.push((self.scalar_type(&reg), reg.text.clone()));
                     kept.push(reg);
                 }
-                (_, Place::Buffer(b)) if self.plan.zero_first.contains(&arg) => self.when_empty(&lo, &hi, init, b),
+                (_, Place::Buffer(b)) if self.plan.zero_first.contains(&arg) => {
+                    self.when_empty(&lo, &hi, init, b)
+                }
                 (_, Place::Buffer(b)) => self.copy(init, b),
                 _ => {}
             }
@@ -358,10 +368,8 @@ impl<'a> Cell<'a> {
 
     /// Copies yielded tiles to the carried tiles' buffers: first what another copy would overwrite, into its own place.
     fn hand_on(&mut self, body: &'a Block, modes: &[Carry]) {
-        let copies: Vec<(usize, Value)> = (0..modes.len())
-            .filter(|&i| modes[i] == Carry::Copy)
-            .map(|i| (i, body.yields[i]))
-            .collect();
+        let copies: Vec<(usize, Value)> =
+            (0..modes.len()).filter(|&i| modes[i] == Carry::Copy).map(|i| (i, body.yields[i])).collect();
         for &(i, y) in &copies {
             if let Some(&swap) = self.plan.swaps.get(&body.args[1 + i]) {
                 self.copy(y, swap);
@@ -405,10 +413,9 @@ impl<'a> Cell<'a> {
         for (i, &r) in scalars.enumerate() {
             let (yes, no) = (&ends[0], &ends[1]);
             let ty = self.scalar_type(&yes.1[i]);
-            let text = self.t.bind(format!(
-                "phi {ty} [ {}, %{} ], [ {}, %{} ]",
-                yes.1[i].text, yes.0, no.1[i].text, no.0
-            ));
+            let text = self
+                .t
+                .bind(format!("phi {ty} [ {}, %{} ], [ {}, %{} ]", yes.1[i].text, yes.0, no.1[i].text, no.0));
             let reg = Reg { text, ..yes.1[i].clone() };
             self.scalars.insert(r, reg);
         }

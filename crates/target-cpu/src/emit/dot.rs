@@ -71,7 +71,8 @@ impl<'a> Cell<'a> {
 
     /// Brings the accumulator into buffer `b`; returns whether the micro-kernel starts from zero instead, as an i1.
     fn start(&mut self, c: Value, b: usize) -> String {
-        let zero = matches!(self.def(c).map(|d| &d.kind), Some(OpKind::Splat(value)) if value.as_f64() == 0.0);
+        let zero =
+            matches!(self.def(c).map(|d| &d.kind), Some(OpKind::Splat(value)) if value.as_f64() == 0.0);
         match self.plan.place(c) {
             Place::Buffer(own) if own == b => self.first.get(&c).cloned().unwrap_or("false".to_string()),
             Place::Inline if zero => "true".to_string(),
@@ -92,8 +93,16 @@ impl<'a> Cell<'a> {
             let step = self.times(at, buffer.strides[d] * 4);
             c = self.offset(&c, &step);
         }
-        let f = self.rt.dot(&p.spec);
         let rows = self.wanted(op, p.x, rank - 2, p.m);
+        // What is known here is known to the kernel: rows of A then share one pointer, and only the tiles that occur are
+        // emitted.
+        let f = self.rt.dot(&MicroSpec {
+            a_rs: Some(a_panels.row),
+            a_ks: Some(a_panels.unit),
+            k: Some(p.k as i64),
+            m: rows.parse().ok(),
+            ..p.spec.clone()
+        });
         let columns = self.wanted(op, p.y, rank - 1, p.n);
         self.t.line(format!(
             "call void {f}(ptr {}, i64 {}, i64 {}, i64 {}, ptr {}, i64 {}, i64 {}, ptr {c}, i64 {}, i64 {rows}, i64 {columns}, i1 {zero})",
@@ -180,7 +189,15 @@ impl<'a> Cell<'a> {
         panels(place)
     }
 
-    fn pack_b_call(&mut self, p: &Product<'_>, f: &str, base: &str, stride: usize, place: &str, panel: usize) {
+    fn pack_b_call(
+        &mut self,
+        p: &Product<'_>,
+        f: &str,
+        base: &str,
+        stride: usize,
+        place: &str,
+        panel: usize,
+    ) {
         let rank = p.batch.len() + 2;
         let k_valid = self.batch_valid(p.y, &p.batch, rank - 2, p.k);
         let n_valid = p.y.valid(rank - 1, p.n);
@@ -198,7 +215,8 @@ impl<'a> Cell<'a> {
         if depends & (1 << fastest.min(31)) != 0 {
             return None;
         }
-        let mut steps = self.folds.iter().filter(|f| load.operands.iter().any(|&i| self.is_made_of(i, f.value)));
+        let mut steps =
+            self.folds.iter().filter(|f| load.operands.iter().any(|&i| self.is_made_of(i, f.value)));
         let fold = steps.next().cloned();
         let slots = fold.as_ref().map_or(1, |f| f.indices);
         let fits = slots > 0 && slots.saturating_mul(bytes) <= self.options.panel_bytes;

@@ -30,7 +30,8 @@ impl<'a> Cell<'a> {
 
     /// A rank-0 value in every lane.
     fn scalar_vector(&mut self, v: Value) -> Reg {
-        let scalar = self.scalars.get(&v).cloned().unwrap_or_else(|| self.reg("poison".into(), DType::I32, false));
+        let scalar =
+            self.scalars.get(&v).cloned().unwrap_or_else(|| self.reg("poison".into(), DType::I32, false));
         match scalar.dtype {
             DType::I32 => {
                 let text = self.splat("i32", &scalar.text);
@@ -129,7 +130,9 @@ impl<'a> Cell<'a> {
                 let rounded = dtype.round(x) as f32;
                 self.uniform("float", &crate::runtime::float_constant(rounded))
             }
-            Const::Int(x) if dtype == DType::Bool => self.uniform("i1", if x == 0 { "false" } else { "true" }),
+            Const::Int(x) if dtype == DType::Bool => {
+                self.uniform("i1", if x == 0 { "false" } else { "true" })
+            }
             Const::Int(x) => self.uniform(crate::runtime::storage_type(dtype), &x.to_string()),
         };
         self.reg(text, dtype, false)
@@ -269,8 +272,12 @@ impl<'a> Cell<'a> {
     /// afterwards is the only one. Every dtype narrower than f32 rounds such integers, from 2^24 up, at bit 13 or above.
     fn sticky(&mut self, wide: &str) -> String {
         let ty = format!("<{} x i32>", self.lanes);
-        let (low, high, bit, big) =
-            (self.uniform("i32", "511"), self.uniform("i32", "-512"), self.uniform("i32", "256"), self.uniform("i32", "16777216"));
+        let (low, high, bit, big) = (
+            self.uniform("i32", "511"),
+            self.uniform("i32", "-512"),
+            self.uniform("i32", "256"),
+            self.uniform("i32", "16777216"),
+        );
         self.rt.declare(format!("declare {ty} @llvm.abs.v{}i32({ty}, i1)", self.lanes));
         let rest = self.t.bind(format!("and {ty} {wide}, {low}"));
         let some = self.t.bind(format!("icmp ne {ty} {rest}, zeroinitializer"));
@@ -306,7 +313,11 @@ impl<'a> Cell<'a> {
                 return self.reg(text, x.dtype, false);
             }
             UnaryOp::Not => {
-                let ones = if x.dtype == DType::Bool { self.uniform("i1", "true") } else { self.uniform("i32", "-1") };
+                let ones = if x.dtype == DType::Bool {
+                    self.uniform("i1", "true")
+                } else {
+                    self.uniform("i32", "-1")
+                };
                 let text = self.t.bind(format!("xor {ty} {}, {ones}", x.text));
                 return self.reg(text, x.dtype, false);
             }
@@ -428,7 +439,8 @@ impl<'a> Cell<'a> {
     }
 
     fn select(&mut self, c: &Reg, x: &Reg, y: &Reg) -> Reg {
-        let (x, y) = if x.stored && y.stored { (x.clone(), y.clone()) } else { (self.opened(x), self.opened(y)) };
+        let (x, y) =
+            if x.stored && y.stored { (x.clone(), y.clone()) } else { (self.opened(x), self.opened(y)) };
         let ty = self.vector_type(x.dtype, x.stored);
         let text = self.t.bind(format!("select {}, {ty} {}, {ty} {}", self.typed(c), x.text, y.text));
         self.reg(text, x.dtype, x.stored)

@@ -81,7 +81,12 @@ impl<'a> Cell<'a> {
     }
 
     /// See [`Cell::bounds`], for the block of `tile` at `indices`.
-    pub(super) fn block_bounds(&mut self, array: OperandId, indices: &[Value], tile: &[usize]) -> Vec<Option<String>> {
+    pub(super) fn block_bounds(
+        &mut self,
+        array: OperandId,
+        indices: &[Value],
+        tile: &[usize],
+    ) -> Vec<Option<String>> {
         let shape = self.kernel.operand(array).shape;
         let mut all = Vec::new();
         for (d, (&v, &n)) in indices.iter().zip(tile).enumerate() {
@@ -105,7 +110,13 @@ impl<'a> Cell<'a> {
     }
 
     /// The place of the element at `coords` of a block, in elements from the array's start.
-    fn array_offset(&mut self, array: OperandId, indices: &[Value], tile: &[usize], coords: &[String]) -> String {
+    fn array_offset(
+        &mut self,
+        array: OperandId,
+        indices: &[Value],
+        tile: &[usize],
+        coords: &[String],
+    ) -> String {
         let strides = self.kernel.operand(array).shape.strides();
         let origin = self.origin(indices, tile);
         let mut offset = "0".to_string();
@@ -159,7 +170,15 @@ impl<'a> Cell<'a> {
     }
 
     /// `lanes` elements of `dtype` at `base + offset + lane * stride`; masked lanes read `fill` and touch no memory.
-    fn read(&mut self, dtype: DType, base: &str, offset: &str, stride: usize, mask: Option<&str>, fill: &str) -> Reg {
+    fn read(
+        &mut self,
+        dtype: DType,
+        base: &str,
+        offset: &str,
+        stride: usize,
+        mask: Option<&str>,
+        fill: &str,
+    ) -> Reg {
         if dtype == DType::I4 {
             return self.read_nibbles(base, offset, stride, mask, fill);
         }
@@ -176,7 +195,8 @@ impl<'a> Cell<'a> {
                 let any = self.t.bind(format!("bitcast <{lanes} x i1> {mask} to i{lanes}"));
                 let some = self.t.bind(format!("icmp ne i{lanes} {any}, 0"));
                 let one = self.t.bind(format!("insertelement <1 x i1> poison, i1 {some}, i32 0"));
-                let filler = fill.trim_start_matches('<').split(',').next().unwrap_or_default().trim_end_matches('>');
+                let filler =
+                    fill.trim_start_matches('<').split(',').next().unwrap_or_default().trim_end_matches('>');
                 let read = self.masked_load(element, 1, &place, bytes, &one, &format!("<{filler}>"));
                 let value = self.t.bind(format!("extractelement <1 x {element}> {read}, i32 0"));
                 self.splat(element, &value)
@@ -206,7 +226,15 @@ impl<'a> Cell<'a> {
         self.reg(text, dtype, true)
     }
 
-    fn masked_load(&mut self, element: &str, lanes: usize, place: &str, align: usize, mask: &str, fill: &str) -> String {
+    fn masked_load(
+        &mut self,
+        element: &str,
+        lanes: usize,
+        place: &str,
+        align: usize,
+        mask: &str,
+        fill: &str,
+    ) -> String {
         let ty = format!("<{lanes} x {element}>");
         let name = format!("@llvm.masked.load.v{lanes}{}.p0", mangled(element));
         self.rt.declare(format!("declare {ty} {name}(ptr, i32, <{lanes} x i1>, {ty})"));
@@ -224,7 +252,14 @@ impl<'a> Cell<'a> {
     }
 
     /// i4 elements, two a byte: the byte of each lane's element is gathered, its nibble sign-extended.
-    fn read_nibbles(&mut self, base: &str, offset: &str, stride: usize, mask: Option<&str>, fill: &str) -> Reg {
+    fn read_nibbles(
+        &mut self,
+        base: &str,
+        offset: &str,
+        stride: usize,
+        mask: Option<&str>,
+        fill: &str,
+    ) -> Reg {
         let lanes = self.lanes;
         let steps: Vec<String> = (0..lanes).map(|i| format!("i64 {}", i * stride)).collect();
         let first = self.splat("i64", offset);
@@ -237,8 +272,9 @@ impl<'a> Cell<'a> {
         let ty = format!("<{lanes} x i8>");
         let name = format!("@llvm.masked.gather.v{lanes}i8.v{lanes}p0");
         self.rt.declare(format!("declare {ty} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {ty})"));
-        let read =
-            self.t.bind(format!("call {ty} {name}(<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, {ty} {fill})"));
+        let read = self.t.bind(format!(
+            "call {ty} {name}(<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, {ty} {fill})"
+        ));
         let odd = self.t.bind(format!("trunc {v} {elements} to <{lanes} x i1>"));
         let four = format!("<{}>", vec!["i8 4"; lanes].join(", "));
         let lowered = self.t.bind(format!("shl {ty} {read}, {four}"));
@@ -262,7 +298,8 @@ impl<'a> Cell<'a> {
         let bytes = self.times(&offset, element_bytes(buffer.ty.dtype));
         let bytes = self.add(&bytes, &buffer.offset.to_string());
         let place = self.t.bind(format!("getelementptr i8, ptr %arena, i64 {bytes}"));
-        let stride = at.vector.map_or(0, |d| if buffer.ty.shape.dims()[d] > 1 { buffer.strides[d] } else { 0 });
+        let stride =
+            at.vector.map_or(0, |d| if buffer.ty.shape.dims()[d] > 1 { buffer.strides[d] } else { 0 });
         (place, buffer.ty.dtype, stride)
     }
 
@@ -283,7 +320,14 @@ impl<'a> Cell<'a> {
     }
 
     /// Writes one vector to a block of an output; `at.mask` holds the lanes inside.
-    pub(super) fn write_array(&mut self, array: OperandId, indices: &[Value], tile: &[usize], at: &At, value: &Reg) {
+    pub(super) fn write_array(
+        &mut self,
+        array: OperandId,
+        indices: &[Value],
+        tile: &[usize],
+        at: &At,
+        value: &Reg,
+    ) {
         let operand = self.kernel.operand(array);
         let (dtype, strides) = (operand.dtype, operand.shape.strides());
         let offset = self.array_offset(array, indices, tile, &at.coords);
@@ -303,7 +347,15 @@ impl<'a> Cell<'a> {
         self.read(dtype, &base, &offset, stride, at.mask.as_deref(), &fill)
     }
 
-    fn write(&mut self, dtype: DType, base: &str, offset: &str, stride: usize, mask: Option<&str>, value: &Reg) {
+    fn write(
+        &mut self,
+        dtype: DType,
+        base: &str,
+        offset: &str,
+        stride: usize,
+        mask: Option<&str>,
+        value: &Reg,
+    ) {
         let text = self.in_storage(value, dtype);
         let (element, bytes, lanes) = (storage_type(dtype), element_bytes(dtype), self.lanes);
         let ty = format!("<{lanes} x {element}>");
@@ -320,7 +372,9 @@ impl<'a> Cell<'a> {
             (1, Some(mask)) => {
                 let name = format!("@llvm.masked.store.v{lanes}{}.p0", mangled(element));
                 self.rt.declare(format!("declare void {name}({ty}, ptr, i32, <{lanes} x i1>)"));
-                self.t.line(format!("call void {name}({ty} {text}, ptr {place}, i32 {bytes}, <{lanes} x i1> {mask})"));
+                self.t.line(format!(
+                    "call void {name}({ty} {text}, ptr {place}, i32 {bytes}, <{lanes} x i1> {mask})"
+                ));
             }
             (_, mask) => {
                 let places = self.lane_places(element, &place, stride);
@@ -352,7 +406,9 @@ impl<'a> Cell<'a> {
         ));
         let name = format!("@llvm.masked.store.v{half}i8.p0");
         self.rt.declare(format!("declare void {name}(<{half} x i8>, ptr, i32, <{half} x i1>)"));
-        self.t.line(format!("call void {name}(<{half} x i8> {packed}, ptr {place}, i32 1, <{half} x i1> {pairs})"));
+        self.t.line(format!(
+            "call void {name}(<{half} x i8> {packed}, ptr {place}, i32 1, <{half} x i1> {pairs})"
+        ));
     }
 
     /// A vector constant in storage bits.

@@ -101,7 +101,10 @@ impl<'a> Cell<'a> {
         let n = shape.dims()[dim];
         at.vector = Some(dim);
         let (whole, rest) = match &extent {
-            None => ((n / self.lanes * self.lanes).to_string(), (n % self.lanes > 0).then(|| (n % self.lanes).to_string())),
+            None => (
+                (n / self.lanes * self.lanes).to_string(),
+                (n % self.lanes > 0).then(|| (n % self.lanes).to_string()),
+            ),
             Some(extent) => {
                 let whole = self.t.bind(format!("and i64 {extent}, {}", -(self.lanes as i64)));
                 let rest = self.t.bind(format!("sub i64 {extent}, {whole}"));
@@ -134,7 +137,8 @@ impl<'a> Cell<'a> {
     pub(super) fn lanes_below(&mut self, count: &str) -> String {
         let lanes = self.lanes;
         if let Some(n) = super::is_literal(count) {
-            let bits: Vec<&str> = (0..lanes as i64).map(|i| if i < n { "i1 true" } else { "i1 false" }).collect();
+            let bits: Vec<&str> =
+                (0..lanes as i64).map(|i| if i < n { "i1 true" } else { "i1 false" }).collect();
             return format!("<{}>", bits.join(", "));
         }
         let high = self.clamped(count, lanes);
@@ -153,7 +157,8 @@ impl<'a> Cell<'a> {
     /// A vector whose lanes are all the scalar `value`.
     pub(super) fn splat(&mut self, element: &str, value: &str) -> String {
         let lanes = self.lanes;
-        let one = self.t.bind(format!("insertelement <{lanes} x {element}> poison, {element} {value}, i32 0"));
+        let one =
+            self.t.bind(format!("insertelement <{lanes} x {element}> poison, {element} {value}, i32 0"));
         self.t.bind(format!(
             "shufflevector <{lanes} x {element}> {one}, <{lanes} x {element}> poison, <{lanes} x i32> zeroinitializer"
         ))

@@ -112,8 +112,7 @@ impl<'a> Cell<'a> {
             at.mask = Some(mask.clone());
             let x = self.eval(op.operands[0], &at);
             let x = self.opened(&x);
-            let kept =
-                self.t.bind(format!("select <{lanes} x i1> {mask}, {ty} {}, {ty} {identity}", x.text));
+            let kept = self.t.bind(format!("select <{lanes} x i1> {mask}, {ty} {}, {ty} {identity}", x.text));
             total = self.combine(reduce, &total, &kept, dtype);
         }
         self.memo.clear();

@@ -117,7 +117,11 @@ impl<'a> Cell<'a> {
     }
 
     pub(super) fn offset(&mut self, base: &str, bytes: &str) -> String {
-        if bytes == "0" { base.to_string() } else { self.t.bind(format!("getelementptr i8, ptr {base}, i64 {bytes}")) }
+        if bytes == "0" {
+            base.to_string()
+        } else {
+            self.t.bind(format!("getelementptr i8, ptr {base}, i64 {bytes}"))
+        }
     }
 
     fn loaded_view(&mut self, op: &'a Op, array: OperandId, v: Value) -> View {
@@ -141,9 +145,19 @@ impl<'a> Cell<'a> {
         // The last dimension's neighbours are neighbours in memory; i4 among them share bytes.
         let last = tile.rank() - 1;
         let bytes = |d: usize| {
-            if d == last { element_bytes(operand.dtype) } else { strides[d] * operand.dtype.bits() as usize / 8 }
+            if d == last {
+                element_bytes(operand.dtype)
+            } else {
+                strides[d] * operand.dtype.bits() as usize / 8
+            }
         };
-        View { base, strides: (0..tile.rank()).map(bytes).collect(), ends, dtype: operand.dtype, load: Some(v) }
+        View {
+            base,
+            strides: (0..tile.rank()).map(bytes).collect(),
+            ends,
+            dtype: operand.dtype,
+            load: Some(v),
+        }
     }
 
     fn reshaped_view(&mut self, op: &'a Op, v: Value) -> Result<View> {

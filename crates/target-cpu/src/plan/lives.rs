@@ -11,7 +11,9 @@ impl Planner<'_> {
     /// The buffers that evaluating `v` reads.
     pub(super) fn value_reads(&self, v: Value) -> Reads {
         let mut all = Reads::new();
-        reads(v, true, &self.place, &|v| self.uses.def(v), &mut |_, b, same| *all.entry(b).or_insert(true) &= same);
+        reads(v, true, &self.place, &|v| self.uses.def(v), &mut |_, b, same| {
+            *all.entry(b).or_insert(true) &= same
+        });
         all
     }
 

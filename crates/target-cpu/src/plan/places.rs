@@ -152,7 +152,9 @@ impl<'a> Planner<'a> {
                 }
             }
             _ if ty.shape.rank() == 0 => self.place[result.0 as usize] = Place::Scalar,
-            OpKind::Dot | OpKind::Reduce { .. } | OpKind::Concat { .. } => self.materialise(result, Rows::Vectors),
+            OpKind::Dot | OpKind::Reduce { .. } | OpKind::Concat { .. } => {
+                self.materialise(result, Rows::Vectors)
+            }
             OpKind::Reshape if unit_map(self.kernel.ty(op.operands[0]), ty).is_none() => {
                 self.materialise(result, Rows::Dense);
             }

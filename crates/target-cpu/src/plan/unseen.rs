@@ -76,7 +76,9 @@ impl Follow<'_> {
             _ => false,
         };
         let rank = from.shape.rank();
-        let kept = |f: &Self| result.is_some_and(|r| f.kernel.ty(r).shape.dims().get(dim) == Some(&from.shape.dims()[dim]));
+        let kept = |f: &Self| {
+            result.is_some_and(|r| f.kernel.ty(r).shape.dims().get(dim) == Some(&from.shape.dims()[dim]))
+        };
         match &op.kind {
             OpKind::Store { array } => {
                 let size = self.kernel.operand(*array).shape.dims()[dim];

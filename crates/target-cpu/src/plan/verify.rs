@@ -156,7 +156,9 @@ impl<'a> Machine<'a> {
     /// Reads all that `v` is made of, element by element, for a copy to buffer `to`.
     fn copy(&mut self, v: Value, to: usize) -> Result<()> {
         let mut found = Vec::new();
-        reads(v, true, &self.plan.place, &|v| self.def[v.0 as usize], &mut |v, b, same| found.push((v, b, same)));
+        reads(v, true, &self.plan.place, &|v| self.def[v.0 as usize], &mut |v, b, same| {
+            found.push((v, b, same))
+        });
         for (v, b, same) in found {
             self.read(v, b)?;
             self.undisturbed(v, b, to, same)?;
@@ -179,7 +181,8 @@ impl<'a> Machine<'a> {
         if in_place || !read.overlaps(written) {
             return Ok(());
         }
-        Err(self.fault(format!("value {} in buffer {b} is read while buffer {target} is written over it", v.0)))
+        Err(self
+            .fault(format!("value {} in buffer {b} is read while buffer {target} is written over it", v.0)))
     }
 
     fn write(&mut self, v: Value, b: usize) -> Result<()> {

@@ -30,7 +30,9 @@ impl Planner<'_> {
                 bytes && matches!(operand.role, Role::Input { pad } if pad.is_none_or(zero))
             }
             OpKind::Transpose { .. } => self.operand_is_view(op),
-            OpKind::Slice { .. } => self.kernel.ty(op.results[0]).dtype != DType::I4 && self.operand_is_view(op),
+            OpKind::Slice { .. } => {
+                self.kernel.ty(op.results[0]).dtype != DType::I4 && self.operand_is_view(op)
+            }
             OpKind::Reshape => {
                 unit_map(self.kernel.ty(op.operands[0]), self.kernel.ty(op.results[0])).is_some()
                     && self.operand_is_view(op)

@@ -62,7 +62,7 @@ pub fn explain(error: &clap::Error, words: &[OsString]) -> Box<Diagnostic> {
 fn unknown_command(root: &Command, name: &str) -> Box<Diagnostic> {
     let d = Diagnostic::unknown("cli/unknown-command", "command", name, names(root));
     if d.help.is_none() && family(name).is_ok() {
-        return d.help(format!("`{name}` is a kernel: `tilewright show {name} …`"));
+        return d.help(format!("`{name}` is a kernel: `tilewright check {name} …`, or show, bench, tune"));
     }
     d
 }

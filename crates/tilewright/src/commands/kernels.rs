@@ -54,7 +54,9 @@ fn all(shown: &[&dyn Family], output: Output) -> String {
         table.row([f.name().to_string(), parts.join(" ")]);
     }
     let text = table.render(output.width(), output.paint());
-    format!("{text}\nAll run on `cpu`. Parts in brackets may be left out. `tilewright kernels matmul` shows one in full.\n")
+    format!(
+        "{text}\nAll run on `cpu`. Parts in brackets may be left out. `tilewright kernels matmul` shows one in full.\n"
+    )
 }
 
 fn in_full(f: &dyn Family, output: Output) -> String {
@@ -68,7 +70,12 @@ fn in_full(f: &dyn Family, output: Output) -> String {
     for key in f.keys() {
         let p = part(key);
         let values = if p.values.is_empty() { p.kind.to_string() } else { p.values.join(" ") };
-        table.row([key.name.to_string(), values, p.default.unwrap_or_else(|| "(needed)".into()), p.about.to_string()]);
+        table.row([
+            key.name.to_string(),
+            values,
+            p.default.unwrap_or_else(|| "(needed)".into()),
+            p.about.to_string(),
+        ]);
     }
     text += &table.render(output.width(), output.paint());
     text += &format!("\nExample: tilewright show {}\n", example(f));
@@ -77,7 +84,8 @@ fn in_full(f: &dyn Family, output: Output) -> String {
 
 /// A family's name and a small problem of it, as words on a command line.
 fn example(f: &dyn Family) -> String {
-    let needed = f.keys().iter().filter(|k| matches!(k.kind, Kind::Dim(None))).map(|k| format!("{}=64", k.name));
+    let needed =
+        f.keys().iter().filter(|k| matches!(k.kind, Kind::Dim(None))).map(|k| format!("{}=64", k.name));
     std::iter::once(f.name().to_string()).chain(needed).collect::<Vec<_>>().join(" ")
 }
 

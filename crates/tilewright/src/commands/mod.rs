@@ -1,8 +1,13 @@
 //! One file a command.
 
+mod bench;
+mod check;
 mod kernels;
 mod show;
 mod targets;
+mod tour;
+mod tune;
+mod worker;
 
 use tilewright::diag::Result;
 
@@ -15,7 +20,6 @@ pub enum Ended {
     /// Whatever was asked held. Exit status 0.
     Held,
     /// A verdict failed. Exit status 1.
-    #[allow(dead_code)]
     Failed,
 }
 
@@ -29,5 +33,10 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Kernels(args) => kernels::run(&args, output),
         Command::Targets(args) => targets::run(&args, &cli.global, output),
         Command::Show(args) => show::run(&args, &cli.global, output),
+        Command::Check(args) => check::run(&args, &cli.global, output),
+        Command::Bench(args) => bench::run(&args, &cli.global, output),
+        Command::Tune(args) => tune::run(&args, &cli.global, output),
+        Command::Tour => tour::run(&cli.global, output),
+        Command::Worker { job } => worker::run(job),
     }
 }

@@ -52,7 +52,7 @@ struct PassTime {
 /// Shows the stage that was asked for.
 pub fn run(args: &ShowArgs, global: &Global, output: Output) -> Result<Ended> {
     let (family, problem) = args.problem.resolve()?;
-    let session = global.session()?;
+    let session = global.session(false)?;
     let config = session.choose(family, &problem, &args.problem.target)?;
     let mut stages = Stages { session: &session, passes: Vec::new(), quiet: output.quiet };
     let (text, code) = stages.reach(args, family, &problem, &config)?;

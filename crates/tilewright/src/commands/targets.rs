@@ -44,15 +44,11 @@ struct Toolchain {
 
 /// Shows what there is, measuring the ceilings where no fresh ones are kept.
 pub fn run(args: &TargetsArgs, global: &Global, output: Output) -> Result<Ended> {
-    let session = global.session()?;
+    let session = global.session(false)?;
     let path = session.ceilings_path()?;
     let (ceilings, origin) = {
         let _spinner = Spinner::new("measuring this machine's ceilings", output.quiet);
-        if args.remeasure {
-            ceilings::load_or_measure(&path, Duration::ZERO)?
-        } else {
-            session.ceilings()?
-        }
+        if args.remeasure { ceilings::load_or_measure(&path, Duration::ZERO)? } else { session.ceilings()? }
     };
     let toolchains = vec![clang()];
     let ready = toolchains.iter().all(|t| t.path.is_some());
@@ -77,7 +73,9 @@ fn clang() -> Toolchain {
             path: Some(clang.path.display().to_string()),
             get: None,
         },
-        Err(d) => Toolchain { name: "clang", purpose, version: None, path: None, get: d.help.or(Some(d.message)) },
+        Err(d) => {
+            Toolchain { name: "clang", purpose, version: None, path: None, get: d.help.or(Some(d.message)) }
+        }
     }
 }
 
@@ -99,11 +97,13 @@ fn text(report: &Report, session: &Session, origin: &Origin, output: Output) -> 
     for t in &report.toolchains {
         match (&t.version, &t.path, &t.get) {
             (Some(version), Some(path), _) => {
-                let _ = writeln!(out, "  {} {version} ({path}): {}", paint.on(Style::Good, "present"), t.purpose);
+                let _ =
+                    writeln!(out, "  {} {version} ({path}): {}", paint.on(Style::Good, "present"), t.purpose);
             }
             (_, _, get) => {
                 let get = get.clone().unwrap_or_default();
-                let _ = writeln!(out, "  {} {}: {}. {get}", paint.on(Style::Bad, "missing"), t.name, t.purpose);
+                let _ =
+                    writeln!(out, "  {} {}: {}. {get}", paint.on(Style::Bad, "missing"), t.name, t.purpose);
             }
         }
     }
@@ -114,7 +114,11 @@ fn machine(host: &Host, ceilings: &Ceilings, session: &Session, output: Output) 
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     let model = host.model.clone().unwrap_or_else(|| "not said by the system".to_string());
     table.row(["", "processor", &model]);
-    table.row(["".to_string(), "threads".to_string(), format!("{} of {} used", session.threads, host.logical_cores)]);
+    table.row([
+        "".to_string(),
+        "threads".to_string(),
+        format!("{} of {} used", session.threads, host.logical_cores),
+    ]);
     let caches: Vec<String> = ceilings
         .host
         .caches

@@ -5,14 +5,14 @@ mod style;
 mod table;
 pub mod units;
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
 use tilewright::diag::{Diagnostic, Result};
 
 pub use progress::{Bar, Spinner};
 pub use style::{Paint, Style};
-pub use table::{Align, Table, cut, wrap};
+pub use table::{Align, Table, wrap};
 
 /// Where a command's results go: text for people, or one JSON object.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +34,6 @@ impl Output {
     /// Colours of standard output.
     pub fn paint(self) -> Paint {
         Paint::for_stream(&std::io::stdout())
-    }
-
-    /// Whether a person reads standard output.
-    pub fn is_terminal(self) -> bool {
-        std::io::stdout().is_terminal()
     }
 
     /// The result: `object` as JSON where that was asked for, else the text.

@@ -96,14 +96,17 @@ pub fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` in lines at most `width` wide, broken at spaces; a longer word is broken where it must be.
+/// `text` in lines at most `width` wide, broken at spaces; a longer word is broken where it must be. The first line keeps
+/// its indentation.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    let rest = text.trim_start_matches(' ');
+    let indent = (text.len() - rest.len()).min(width.saturating_sub(1));
+    let mut lines = vec![" ".repeat(indent)];
+    for word in rest.split(' ') {
         let mut word = word;
         loop {
             let line = lines.last().map_or(0, |l| length(l));
-            let gap = usize::from(line > 0);
+            let gap = usize::from(lines.last().is_some_and(|l| !l.trim_start().is_empty()));
             if line + gap + length(word) <= width {
                 if let Some(l) = lines.last_mut() {
                     *l += &" ".repeat(gap);
@@ -111,11 +114,11 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
                 }
                 break;
             }
-            if line > 0 {
+            if gap > 0 {
                 lines.push(String::new());
                 continue;
             }
-            let at = word.char_indices().nth(width).map_or(word.len(), |(at, _)| at);
+            let at = word.char_indices().nth(width - line).map_or(word.len(), |(at, _)| at);
             if let Some(l) = lines.last_mut() {
                 *l += &word[..at];
             }
@@ -156,12 +159,27 @@ mod tests {
     }
 
     #[test]
+    fn wrapping_keeps_the_first_indentation_and_breaks_what_has_no_space() {
+        assert_eq!(wrap("  one two", 5), ["  one", "two"]);
+        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrap("", 3), [""]);
+    }
+
+    #[test]
     fn the_widest_column_of_words_gives_way_first() {
-        let mut t = Table::new(&[("name", Align::Left), ("n", Align::Right), ("values", Align::Left), ("about", Align::Left)]);
+        let mut t = Table::new(&[
+            ("name", Align::Left),
+            ("n", Align::Right),
+            ("values", Align::Left),
+            ("about", Align::Left),
+        ]);
         t.row(["name", "1", "a quite long list of values that are allowed", "a meaning"]);
         let text = t.render(44, Paint::PLAIN);
         assert!(text.lines().all(|l| length(l) <= 44), "{text}");
-        assert!(text.lines().any(|l| l.starts_with("name  1  a quite") && l.ends_with("a meaning")), "{text}");
+        assert!(
+            text.lines().any(|l| l.starts_with("name  1  a quite") && l.ends_with("a meaning")),
+            "{text}"
+        );
     }
 
     proptest! {

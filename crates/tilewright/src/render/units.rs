@@ -21,14 +21,14 @@ pub fn flop_rate(f: f64) -> String {
     scaled(f, &[(1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1.0, "FLOP/s")])
 }
 
-/// `2.15 GFLOP`.
-pub fn flops(f: f64) -> String {
-    scaled(f, &[(1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"), (1.0, "FLOP")])
-}
-
 /// `73 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
+}
+
+/// The value in as many digits as tell it apart, in powers of ten where it is very large or small.
+pub fn exact(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e9).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
 /// The value in the largest unit in which it is at least 1, else in the last.
@@ -66,5 +66,9 @@ mod tests {
         assert_eq!(flop_rate(140.2e9), "140 GFLOP/s");
         assert_eq!(bandwidth(2.5e9), "2.50 GB/s");
         assert_eq!(percent(0.731), "73.1 %");
+        assert_eq!(
+            (exact(0.25), exact(-3e-41), exact(f64::NAN)),
+            ("0.25".into(), "-3e-41".into(), "NaN".into())
+        );
     }
 }

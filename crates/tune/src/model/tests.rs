@@ -141,7 +141,10 @@ fn every_family_has_an_estimate_for_every_config() {
         for config in family.space(&problem, &sizes).configs {
             let e = model.estimate(&family.build(&problem, &config).unwrap(), &family.work(&problem));
             assert!(e.seconds.is_finite() && e.seconds > 1e-7 && e.seconds < 1.0, "{text} {config}: {e:?}");
-            assert!(e.useful > 0.0 && e.useful <= 1.0 && e.balance > 0.0 && e.balance <= 1.0, "{text}: {e:?}");
+            assert!(
+                e.useful > 0.0 && e.useful <= 1.0 && e.balance > 0.0 && e.balance <= 1.0,
+                "{text}: {e:?}"
+            );
         }
     }
 }

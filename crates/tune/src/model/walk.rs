@@ -41,9 +41,8 @@ impl Core {
         let lanes = CpuFeatures::detect().lanes(DType::F32) as f64;
         let rate = peak(PeakClass::F32).unwrap_or(1e9) / (2.0 * lanes);
         let classes = [(PeakClass::Bf16, 2.0), (PeakClass::I8, 4.0)];
-        let cost = |(class, group): (PeakClass, f64)| {
-            Some((class, rate / (peak(class)? / (2.0 * lanes * group))))
-        };
+        let cost =
+            |(class, group): (PeakClass, f64)| Some((class, rate / (peak(class)? / (2.0 * lanes * group))));
         Core { options: Options::new(features), rate, cost: classes.into_iter().filter_map(cost).collect() }
     }
 
@@ -263,8 +262,14 @@ impl<'a> Walker<'a> {
         let each = match &op.kind {
             // Polynomials of some ten terms and what brings the argument into their range.
             OpKind::Unary(UnaryOp::Exp | UnaryOp::Log | UnaryOp::Tanh | UnaryOp::Erf) => 18.0,
-            OpKind::Unary(UnaryOp::Sqrt | UnaryOp::Rsqrt) | OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => 6.0,
-            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Select | OpKind::Iota { .. } => 1.0,
+            OpKind::Unary(UnaryOp::Sqrt | UnaryOp::Rsqrt) | OpKind::Binary(BinaryOp::Div | BinaryOp::Rem) => {
+                6.0
+            }
+            OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Iota { .. } => 1.0,
             OpKind::Cast => 2.0,
             OpKind::Concat { .. } => 2.0,
             OpKind::Load { .. } if !self.products.contains(&result) => 1.0,
@@ -281,7 +286,9 @@ impl<'a> Walker<'a> {
         let op = *self.defs.get(&v)?;
         match op.kind {
             OpKind::Load { .. } => Some(op),
-            OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. } => self.block_of(op.operands[0]),
+            OpKind::Transpose { .. } | OpKind::Reshape | OpKind::Slice { .. } => {
+                self.block_of(op.operands[0])
+            }
             _ => None,
         }
     }

@@ -1,0 +1,215 @@
+//! `check`: a kernel against its reference.
+
+use serde::Serialize;
+use tilewright::check::external::{self, External};
+use tilewright::check::{Cpu, Executor, Interp, Options, Report, Verdict, check};
+use tilewright::diag::Result;
+use tilewright::kernels::{Family, Inputs, Problem};
+use tilewright::store::{self, CheckRecord, Store};
+use tilewright::{CPU, Chosen, Kernel, Session, Source, brief, memory, store_problem};
+
+use super::Ended;
+use crate::cli::{CheckArgs, Global};
+use crate::render::{Align, Output, Paint, Spinner, Style, Table, units};
+
+/// A check holds an operand as it is, as the interpreter's values with bounds, and between guards.
+const COPIES: f64 = 8.0;
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    target: &'a str,
+    config_source: &'a Source,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+/// Checks the problem that was asked for, and says what was found.
+pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
+    let (family, problem) = args.problem.resolve_with(&[INTERP])?;
+    let externals = args.input.iter().map(|text| external::read(text)).collect::<Result<Vec<_>>>()?;
+    let session = global.session(args.batch_invariant)?;
+    let on_cpu = args.problem.target == CPU;
+    let chosen = session.choose(family, &problem, CPU)?;
+    if let Some(warning) = chosen.warning.as_ref().filter(|_| on_cpu) {
+        output.warn(warning);
+    }
+    let (given, remarks) = fit(family, &problem, &chosen, &externals)?;
+    let options = Options {
+        seed: global.seed,
+        budget: args.budget,
+        batch_invariant: args.batch_invariant,
+        given,
+        ..Options::default()
+    };
+    let report = {
+        let _spinner = Spinner::new(&format!("checking {}", brief(family, &problem)), output.quiet);
+        let mut report = if on_cpu {
+            perform(family, &problem, &chosen, &session, &options)?
+        } else {
+            on_executor(family, &problem, &chosen, &Interp, &options)?
+        };
+        report.notes.splice(0..0, remarks);
+        report
+    };
+    let whole = Whole { target: &args.problem.target, config_source: &chosen.source, report: &report };
+    output.result(&whole, || text(family, &problem, &report, output))?;
+    if on_cpu {
+        keep(family, &problem, &chosen, &session, &report)?;
+    }
+    Ok(if report.held() { Ended::Held } else { Ended::Failed })
+}
+
+/// The target that is no machine: the interpreter in the exact dtypes, which needs no compiler.
+const INTERP: &str = "interp";
+
+/// Checks on this CPU.
+///
+/// # Errors
+/// What keeps the check from being made.
+pub fn perform(
+    family: &dyn Family,
+    problem: &Problem,
+    chosen: &Chosen,
+    session: &Session,
+    options: &Options,
+) -> Result<Report> {
+    session.require_runnable()?;
+    let cpu = Cpu::new(session.features, session.threads)?;
+    on_executor(family, problem, chosen, &cpu, options)
+}
+
+fn on_executor(
+    family: &dyn Family,
+    problem: &Problem,
+    chosen: &Chosen,
+    executor: &dyn Executor,
+    options: &Options,
+) -> Result<Report> {
+    let program = family.build(problem, &chosen.config)?;
+    memory::require(&program, COPIES, &brief(family, problem))?;
+    check(family, problem, &chosen.config, executor, options)
+}
+
+/// The operands that the user gives, and a sentence on each.
+fn fit(
+    family: &dyn Family,
+    problem: &Problem,
+    chosen: &Chosen,
+    externals: &[External],
+) -> Result<(Inputs, Vec<String>)> {
+    let program = family.build(problem, &chosen.config)?;
+    let mut inputs = Inputs::new();
+    let mut remarks = Vec::new();
+    for external in externals {
+        let (tensor, remark) = external::fit(external, &program)?;
+        inputs.insert(external.name.clone(), tensor);
+        remarks.push(remark);
+    }
+    Ok((inputs, remarks))
+}
+
+/// Keeps the verdict in the store.
+pub fn keep(
+    family: &dyn Family,
+    problem: &Problem,
+    chosen: &Chosen,
+    session: &Session,
+    report: &Report,
+) -> Result<()> {
+    let kernel = Kernel::new(family, problem, chosen.clone(), session)?;
+    let store: Store = session.store()?;
+    let verdict = match report.verdict {
+        Verdict::Held => store::Verdict::Held,
+        Verdict::Failed => store::Verdict::Failed,
+        Verdict::Undecided => store::Verdict::Undecided,
+    };
+    let record = CheckRecord {
+        kernel: family.name().to_string(),
+        problem: store_problem(problem)?,
+        target: CPU.to_string(),
+        config: chosen.config.0.clone(),
+        verdict,
+        cases: report.cases.len() as u64,
+        worst: serde_json::to_value(&report.worst).unwrap_or_default(),
+        provenance: kernel.provenance().clone(),
+    };
+    store.put_check(&record).map(drop)
+}
+
+/// The report for people.
+pub fn text(family: &dyn Family, problem: &Problem, report: &Report, output: Output) -> String {
+    let paint = output.paint();
+    let mut out = format!(
+        "{} {} on {}, config {}\n",
+        verdict(report.verdict, paint),
+        brief(family, problem),
+        report.executor,
+        report.config,
+    );
+    if let Some(why) = &report.why {
+        out += &format!("  {why}\n");
+    }
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    let problems: std::collections::BTreeSet<&str> =
+        report.cases.iter().map(|c| c.problem.as_str()).collect();
+    let left_out =
+        if report.skipped > 0 { format!(", {} left out for time", report.skipped) } else { String::new() };
+    table.row([
+        "  cases".to_string(),
+        format!(
+            "{} over {} problems{left_out}, seed {}, {}",
+            report.cases.len(),
+            problems.len(),
+            report.seed,
+            units::seconds(report.seconds)
+        ),
+    ]);
+    let undecided = if report.undecided > 0 {
+        format!(", {} of them without a finite bound", report.undecided)
+    } else {
+        String::new()
+    };
+    table.row(["  elements".to_string(), format!("{} held against a bound{undecided}", report.elements)]);
+    if let Some(worst) = &report.worst {
+        let e = &worst.element;
+        table.row([
+            "  worst".to_string(),
+            format!(
+                "{}{:?} = {}, reference {}, bound {:.3e}: {} of the bound, in case `{}`",
+                e.output,
+                e.index,
+                units::exact(e.value),
+                units::exact(e.reference),
+                e.bound,
+                units::percent(e.margin),
+                worst.case
+            ),
+        ]);
+    }
+    out += &table.render(output.width(), paint);
+    if let Some(failure) = &report.failure {
+        out += &format!("  {} {}\n", paint.on(Style::Bad, failure.code), failure.message);
+        out += &format!("    in case `{}` of {}\n", failure.case, failure.problem);
+        for d in failure.diagnostics.iter().take(3) {
+            out += &format!("    {}\n", d.to_string().replace('\n', "\n    "));
+        }
+    }
+    if let Some(smallest) = &report.smallest {
+        out += &format!(
+            "  smallest problem that fails, of {} tried: {}\n    {}\n",
+            smallest.tried, smallest.problem, smallest.failure.message
+        );
+    }
+    for note in &report.notes {
+        out += &format!("  note: {note}\n");
+    }
+    out
+}
+
+fn verdict(verdict: Verdict, paint: Paint) -> String {
+    match verdict {
+        Verdict::Held => paint.on(Style::Good, "held"),
+        Verdict::Failed => paint.on(Style::Bad, "FAILED"),
+        Verdict::Undecided => paint.on(Style::Warning, "undecided"),
+    }
+}

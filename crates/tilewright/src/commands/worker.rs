@@ -1,0 +1,19 @@
+//! Jobs in child processes of this executable: what crashes or hangs there is a record here.
+
+use tilewright::diag::Result;
+use tilewright::run::isolate::serve;
+use tilewright::tune;
+
+use super::Ended;
+use crate::cli::WorkerJob;
+
+/// Arguments with which this executable does the tuner's jobs.
+pub const TUNE: [&str; 2] = ["worker", "tune"];
+
+/// Does the job on standard input, answers on standard output.
+pub fn run(job: WorkerJob) -> Result<Ended> {
+    match job {
+        WorkerJob::Tune => serve(tune::work)?,
+    }
+    Ok(Ended::Held)
+}

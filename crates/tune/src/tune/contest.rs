@@ -1,0 +1,97 @@
+//! Configs that are timed in one process, and what becomes of those that bring it down.
+
+use std::time::Duration;
+
+use tilewright_diag::Result;
+use tilewright_kernels::Config;
+use tilewright_measure::floor::{Floor, refuse_below};
+use tilewright_measure::stats::median;
+use tilewright_store::Outcome;
+
+use super::Search;
+use crate::candidate::Fate;
+use crate::children::Ended;
+use crate::job::{Answer, Rounds, Task, Timed};
+use crate::records::Role;
+
+impl Search<'_> {
+    /// Times configs in one process, which take turns. One that crashes, hangs, disturbs its arrays or is faster than the
+    /// machine can be is rejected; the times of the others come back.
+    pub(super) fn time(&mut self, contestants: &[usize], rounds: Rounds) -> Result<Vec<(usize, Timed)>> {
+        let mut left = contestants.to_vec();
+        while !left.is_empty() {
+            match self.time_once(&left, rounds)? {
+                Ended::Answered(Answer::Timed(timed)) if timed.len() == left.len() => {
+                    return self.accept(&left, timed);
+                }
+                ended if left.len() == 1 => {
+                    self.reject(left[0], outcome(ended))?;
+                    left.clear();
+                }
+                _ => left = self.survivors(&left)?,
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Of contestants that brought their process down together, those that do not alone. Where none does, what one does to
+    /// the memory of a process shows only in another: all are left for another run.
+    fn survivors(&mut self, contestants: &[usize]) -> Result<Vec<usize>> {
+        let quick = Rounds { least: 2, most: 2, seconds: 0.0 };
+        let mut survivors = Vec::new();
+        for &i in contestants {
+            match self.time_once(&[i], quick)? {
+                Ended::Answered(Answer::Timed(_)) => survivors.push(i),
+                ended => self.reject(i, outcome(ended))?,
+            }
+        }
+        Ok(if survivors.len() == contestants.len() { Vec::new() } else { survivors })
+    }
+
+    fn time_once(&self, contestants: &[usize], rounds: Rounds) -> Result<Ended> {
+        let configs: Vec<Config> = contestants.iter().map(|&i| self.candidates[i].config.clone()).collect();
+        let known = self.yardstick.and_then(|y| self.candidates[y].seconds()).unwrap_or(0.0);
+        let runs = (configs.len() * (rounds.least + 3)) as f64;
+        let usual = Duration::from_secs_f64((10.0 * rounds.seconds + 20.0 * known * runs).min(1e6));
+        let limit = usual + self.request.patience.max(self.slowest_check.unwrap_or_default());
+        self.children.run(Task::Time { configs, rounds }, limit)
+    }
+
+    fn accept(&mut self, contestants: &[usize], timed: Vec<Timed>) -> Result<Vec<(usize, Timed)>> {
+        let work = self.request.family.work(self.request.problem);
+        let dtype = self.request.problem.dtype();
+        let floor = Floor::new(self.request.ceilings, work.flops, work.bytes, dtype, self.request.threads);
+        let mut accepted = Vec::new();
+        for (&i, t) in contestants.iter().zip(timed) {
+            if let Some(detail) = t.fault {
+                self.reject(i, Outcome::Wrong { detail })?;
+            } else if let Err(refusal) = refuse_below(&floor, median(&t.seconds)) {
+                self.reject(i, Outcome::Rejected { reason: refusal.message })?;
+            } else {
+                accepted.push((i, t));
+            }
+        }
+        Ok(accepted)
+    }
+
+    pub(super) fn reject(&mut self, i: usize, outcome: Outcome) -> Result<()> {
+        self.candidates[i].fate = Fate::Rejected(outcome);
+        self.candidates[i].resumed = false;
+        if self.yardstick == Some(i) {
+            self.yardstick = None;
+        }
+        self.records.keep(&self.candidates[i], Role::Screened)
+    }
+}
+
+/// What became of a candidate whose job ended without the answer to it.
+pub(super) fn outcome(ended: Ended) -> Outcome {
+    match ended {
+        Ended::Answered(Answer::Refused { reason }) => Outcome::Rejected { reason },
+        Ended::Answered(_) => {
+            Outcome::Crashed { detail: "it answered another question than it was asked".into() }
+        }
+        Ended::Crashed(detail) => Outcome::Crashed { detail },
+        Ended::Hung => Outcome::Hung,
+    }
+}
