@@ -178,10 +178,14 @@ impl Known {
             candidate.resumed = self.of(candidate).any(|r| r.outcome == *outcome);
             return;
         }
-        let Some(last) = self.of(candidate).last() else { return };
+        // A variant config is right; it was refused because that run asked for more.
+        let is_open = |r: &&TuneRecord| {
+            !batch_invariant
+                && r.batch_invariant == Some(false)
+                && matches!(r.outcome, Outcome::Rejected { .. })
+        };
+        let Some(last) = self.of(candidate).filter(|r| !is_open(r)).last() else { return };
         candidate.fate = match &last.outcome {
-            // A variant config is right; it was refused because another run asked for more.
-            Outcome::Rejected { .. } if last.batch_invariant == Some(false) && !batch_invariant => return,
             Outcome::Measured => match last.seconds.filter(|_| last.checked) {
                 Some(seconds) => Fate::Measured { seconds, score: None },
                 None => return,
@@ -199,7 +203,7 @@ impl Known {
         won.map(|r| r.provenance.created).max()
     }
 
-    fn of(&self, candidate: &Candidate) -> impl Iterator<Item = &TuneRecord> {
+    fn of(&self, candidate: &Candidate) -> impl Iterator<Item = &TuneRecord> + use<'_> {
         let (ir, code) = (candidate.ir_hash.clone(), candidate.code_hash.clone());
         let records = self.trials.get(&candidate.config).into_iter().flatten();
         records.filter(move |r| r.provenance.ir_hash == ir && r.provenance.code_hash == code)

@@ -13,12 +13,16 @@ use tilewright_measure::stats::median;
 use tilewright_run::tools;
 use tilewright_store::{Outcome, Store};
 
-use crate::candidate::{Candidate, Fate, rejected};
+use crate::candidate::{Candidate, rejected};
 use crate::children::Children;
 use crate::model::Model;
 use crate::records::{Known, Records, Role};
 use crate::report::Report;
 use crate::request::{Progress, Request, Stage};
+
+/// The share of the budget that the last comparison may take, and the most that it needs, in seconds.
+const CONFIRM_SHARE: f64 = 0.2;
+const CONFIRM_MOST: f64 = 5.0;
 
 /// Tells the caller where the run stands.
 pub type Watch<'a> = &'a mut dyn FnMut(&Progress<'_>);

@@ -155,7 +155,7 @@ fn reason(report: &Report, kind: Kind) -> (&'static str, String) {
 
 fn bad_candidates(folder: &Path) {
     use Kind::*;
-    set_space(&[Right, Crashes, Hangs, DropsTail, CrashesLater, Refused, Right8]);
+    set_space(&[Right, Crashes, Hangs, DropsTail, CrashesLater, Refused, Right8, Twin]);
     let store = open(folder);
     let report = run(&store, Ask { patience: 3.0, ..Ask::default() }).unwrap();
     assert!([config(Right), config(Right8)].contains(&report.best.config), "{report:#?}");
@@ -171,6 +171,8 @@ fn bad_candidates(folder: &Path) {
     let (outcome, why) = reason(&report, Refused);
     assert!(outcome == "rejected" && why.contains("test/refused"), "{why}");
     assert_eq!(reason(&report, Pruned), ("pruned", "a reason".to_string()));
+    let (outcome, why) = reason(&report, Twin);
+    assert!(outcome == "pruned" && why.contains("the same code as bc=64,br=4,kind=1"), "{why}");
 
     let all = records(&store);
     let of = |kind| all.iter().filter(move |r| r.config == config(kind).0);
@@ -258,6 +260,10 @@ fn invariance(folder: &Path) {
     assert!(proven.clone().count() >= 2 && proven.into_iter().all(|r| r.config != config(Variant).0));
     let again = run(&store, asked()).unwrap();
     assert_eq!((again.tried, again.resumed), (0, 3), "{again:#?}");
+
+    set_space(&[Right, Variant, Right8]);
+    let free = run(&store, Ask::default()).unwrap();
+    assert_eq!((free.tried, free.measured.len()), (0, 3), "{free:#?}");
 
     // A default that is variant is no choice either, though it stays the yardstick of what was measured before.
     set_space(&[Variant]);

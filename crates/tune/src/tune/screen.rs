@@ -95,10 +95,10 @@ impl Search<'_> {
         Ok(held)
     }
 
-    /// Ten times as long as any check so far took, within the budget; but never less than the caller's patience.
+    /// Five times as long as any check so far took, within the budget; but never less than the caller's patience.
     fn check_limit(&self) -> Duration {
         let left = self.request.budget.saturating_sub(self.start.elapsed());
-        let usual = self.slowest_check.map_or(left, |slowest| (slowest * 10).min(left));
+        let usual = self.slowest_check.map_or(left, |slowest| (slowest * 5).min(left));
         usual.max(self.request.patience)
     }
 
