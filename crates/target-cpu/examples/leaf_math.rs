@@ -3,6 +3,7 @@
 //! `cargo run --release --example leaf_math [-- --all] [CPU …] [OP …]`: every 257th f32 pattern, or all 2^32 of them
 //! (some ten minutes a CPU).
 #![allow(unsafe_code, reason = "calls the code under measurement")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a fault of the run ends it")]
 
 #[path = "../tests/leaf_common/mod.rs"]
 mod leaf_common;

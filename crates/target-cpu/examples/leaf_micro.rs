@@ -5,6 +5,7 @@
 //! the block, `SHAPE=14x2` the register tile, `DTYPE=f32` picks a row, `PACK_A=1` packs A where it could stay in place,
 //! `WIDE=1` takes bf16 through f32, `GENERIC=1` withholds the strides from the emitter.
 #![allow(unsafe_code, reason = "calls the code under measurement")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a fault of the run ends it")]
 
 #[path = "../tests/leaf_common/mod.rs"]
 mod leaf_common;

@@ -27,7 +27,9 @@
 
 mod fetch;
 mod kernel;
+mod multiply;
 mod pack;
+mod tile;
 
 pub use pack::{PackSpec, Rows};
 

@@ -1,5 +1,6 @@
 //! Conversions against the bit-exact element types: every decode of 8 and 16 bits, encodes over all exponents.
 #![allow(unsafe_code, reason = "calls the compiled conversions")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a fault of the run ends it")]
 
 mod leaf_common;
 

@@ -1,5 +1,6 @@
 //! Dot micro-kernels and packing against sums over the decoded elements: all operand pairs, layouts and edges.
 #![allow(unsafe_code, reason = "calls the compiled kernels")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a fault of the run ends it")]
 
 mod leaf_common;
 
