@@ -1,6 +1,6 @@
 //! The parent's side: jobs in child processes, and how they ended.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tilewright_diag::{Diagnostic, Result};
@@ -51,11 +51,17 @@ impl<'a> Children<'a> {
         Ok(read(Isolated::spawn(r.worker, &job, limit)?))
     }
 
-    /// Does several jobs, as many at once as there are cores.
+    fn run_timed(&self, task: Task, limit: Duration) -> Result<(Ended, Duration)> {
+        let start = Instant::now();
+        let ended = self.run(task, limit)?;
+        Ok((ended, start.elapsed()))
+    }
+
+    /// Does several jobs, as many at once as there are cores; says of each how long it took.
     ///
     /// # Errors
     /// As [`Children::run`].
-    pub fn run_all(&self, tasks: Vec<Task>, limit: Duration) -> Result<Vec<Ended>> {
+    pub fn run_all(&self, tasks: Vec<Task>, limit: Duration) -> Result<Vec<(Ended, Duration)>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut ended = Vec::with_capacity(tasks.len());
         let mut tasks = tasks.into_iter();
@@ -66,7 +72,7 @@ impl<'a> Children<'a> {
             }
             let results = std::thread::scope(|scope| {
                 let running: Vec<_> =
-                    wave.into_iter().map(|task| scope.spawn(move || self.run(task, limit))).collect();
+                    wave.into_iter().map(|task| scope.spawn(move || self.run_timed(task, limit))).collect();
                 running.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
             });
             for result in results {

@@ -1,6 +1,6 @@
 //! Candidates one batch after another: checked, then timed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tilewright_diag::Result;
 use tilewright_measure::stats::median;
@@ -60,14 +60,13 @@ impl Search<'_> {
             batch_invariant: self.request.batch_invariant,
         });
         let limit = self.check_limit();
-        let begun = Instant::now();
         let ended = self.children.run_all(tasks.collect(), limit)?;
         self.tried += batch.len();
-        if ended.iter().any(|e| matches!(e, Ended::Answered(_))) {
-            self.slowest_check = self.slowest_check.max(Some(begun.elapsed()));
-        }
         let mut held = Vec::new();
-        for (&i, ended) in batch.iter().zip(ended) {
+        for (&i, (ended, took)) in batch.iter().zip(ended) {
+            if matches!(ended, Ended::Answered(_)) {
+                self.slowest_check = self.slowest_check.max(Some(took));
+            }
             let asked = self.request.batch_invariant;
             let candidate = &mut self.candidates[i];
             let outcome = match ended {
