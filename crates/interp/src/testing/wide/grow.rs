@@ -341,7 +341,7 @@ impl<'k> Forge<'k, '_> {
                 }
                 3 if !dims.is_empty() && dims.len() < 4 => {
                     let d = self.dice.below(dims.len());
-                    let divisors: Vec<usize> = (2..dims[d]).filter(|f| dims[d] % f == 0).collect();
+                    let divisors: Vec<usize> = (2..dims[d]).filter(|f| dims[d].is_multiple_of(*f)).collect();
                     if !divisors.is_empty() {
                         let f = self.dice.pick(&divisors);
                         dims[d] /= f;
