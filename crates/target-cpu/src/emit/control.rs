@@ -342,10 +342,10 @@ impl<'a> Cell<'a> {
         self.t.end_loop(l, &carried, &next);
         let mut last = names.iter().zip(&kept);
         for (i, &r) in op.results.iter().enumerate() {
-            if modes[i] == Carry::Scalar {
-                if let Some((name, reg)) = last.next() {
-                    self.scalars.insert(r, Reg { text: name.clone(), ..reg.clone() });
-                }
+            if modes[i] == Carry::Scalar
+                && let Some((name, reg)) = last.next()
+            {
+                self.scalars.insert(r, Reg { text: name.clone(), ..reg.clone() });
             }
         }
         Ok(())
@@ -353,10 +353,10 @@ impl<'a> Cell<'a> {
 
     /// Initialises a carried tile that the first step overwrites, for the case that there is no step.
     fn when_empty(&mut self, lo: &str, hi: &str, init: Value, b: usize) {
-        if let (Some(lo), Some(hi)) = (is_literal(lo), is_literal(hi)) {
-            if lo < hi {
-                return;
-            }
+        if let (Some(lo), Some(hi)) = (is_literal(lo), is_literal(hi))
+            && lo < hi
+        {
+            return;
         }
         let id = self.t.fresh();
         let empty = self.t.bind(format!("icmp sge i64 {lo}, {hi}"));

@@ -114,9 +114,9 @@ impl<'a> Cell<'a> {
                 }
             }
             OpKind::Slice { start } => {
-                for d in 0..rank {
+                for (d, first) in start.iter().enumerate().take(rank) {
                     put(&mut inner, d, d);
-                    inner.coords[d] = self.add(&at.coords[d], &start[d].to_string());
+                    inner.coords[d] = self.add(&at.coords[d], &first.to_string());
                 }
             }
             _ => {}

@@ -103,7 +103,7 @@ impl<'a> Cell<'a> {
         let (whole, rest) = match &extent {
             None => (
                 (n / self.lanes * self.lanes).to_string(),
-                (n % self.lanes > 0).then(|| (n % self.lanes).to_string()),
+                (!n.is_multiple_of(self.lanes)).then(|| (n % self.lanes).to_string()),
             ),
             Some(extent) => {
                 let whole = self.t.bind(format!("and i64 {extent}, {}", -(self.lanes as i64)));
@@ -168,10 +168,10 @@ impl<'a> Cell<'a> {
     pub(super) fn loads_in(&self, values: &[Value]) -> Vec<&'a Op> {
         let mut all = Vec::new();
         for &v in values {
-            if self.plan.place(v) == Place::Inline {
-                if let Some(op) = self.def(v) {
-                    self.collect_loads(op, &mut all);
-                }
+            if self.plan.place(v) == Place::Inline
+                && let Some(op) = self.def(v)
+            {
+                self.collect_loads(op, &mut all);
             }
         }
         all
