@@ -1,5 +1,7 @@
 //! The direction of dependencies and what crates must not contain, held to `layers.toml`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

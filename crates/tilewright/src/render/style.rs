@@ -27,6 +27,7 @@ pub struct Paint {
 
 impl Paint {
     /// No colour.
+    #[cfg(test)]
     pub const PLAIN: Paint = Paint { colour: false };
 
     /// Colour if `stream` is a terminal that shows it; `NO_COLOR` (any value but an empty one) and `TERM=dumb` ask for none.

@@ -10,7 +10,7 @@ use crate::modes::Mode;
 /// Names an op or an element type that no interpreted file has.
 pub fn check(files: &[File]) -> Result<(), String> {
     let (mut ops, mut dtypes) = (BTreeSet::new(), BTreeSet::new());
-    let interpreted = files.iter().filter(|f| f.modes().iter().any(|m| *m == Ok(Mode::Interp)));
+    let interpreted = files.iter().filter(|f| f.modes().contains(&Ok(Mode::Interp)));
     for program in interpreted.flat_map(|f| &f.cases).filter_map(|case| parse(&case.text, "corpus").ok()) {
         for kernel in &program.kernels {
             kernel.walk(&mut |op| drop(ops.insert(op.kind.form().name())));
