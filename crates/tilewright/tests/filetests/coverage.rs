@@ -13,7 +13,9 @@ pub fn check(files: &[File]) -> Result<(), String> {
     let interpreted = files.iter().filter(|f| f.modes().contains(&Ok(Mode::Interp)));
     for program in interpreted.flat_map(|f| &f.cases).filter_map(|case| parse(&case.text, "corpus").ok()) {
         for kernel in &program.kernels {
-            kernel.walk(&mut |op| drop(ops.insert(op.kind.form().name())));
+            kernel.walk(&mut |op| {
+                ops.insert(op.kind.form().name());
+            });
             dtypes.extend(kernel.values.iter().map(|v| v.ty.dtype));
         }
     }

@@ -85,7 +85,7 @@ impl File {
         for (name, section) in &self.sections {
             text += &format!("{SECTION}{name}\n");
             for line in section.lines() {
-                text += &format!("// {line}").trim_end().to_string();
+                text += format!("// {line}").trim_end();
                 text.push('\n');
             }
         }
