@@ -125,6 +125,14 @@ impl Session {
         ceilings::load_or_measure(&self.ceilings_path()?, CEILINGS_AGE)
     }
 
+    /// This machine's ceilings, measured now: those that were kept are doubted.
+    ///
+    /// # Errors
+    /// As [`Session::ceilings`].
+    pub fn remeasured_ceilings(&self) -> Result<Ceilings> {
+        ceilings::load_or_measure(&self.ceilings_path()?, Duration::ZERO).map(|(ceilings, _)| ceilings)
+    }
+
     /// The config that a problem gets on `target`: the one asked for, else the tuned one, else the nearest problem's, else
     /// the family's default; with words of warning for the last two.
     ///
