@@ -92,14 +92,20 @@ pub fn perform(
 pub fn text(name: &str, report: &Report, output: Output) -> String {
     let paint = output.paint();
     let mut out = output.heading(name);
-    let heads =
-        [("  config", Align::Left), ("time", Align::Right), ("estimate", Align::Right), ("", Align::Left)];
+    let heads = [
+        ("  config", Align::Left),
+        ("time", Align::Right),
+        ("over default", Align::Right),
+        ("estimate", Align::Right),
+        ("", Align::Left),
+    ];
     let mut table = Table::new(&heads);
     let seconds = |s: Option<f64>| s.map_or("not measured".to_string(), units::seconds);
     let mut row = |entry: &Entry, what: &str| {
         table.row([
             format!("  {}", entry.config),
             seconds(entry.seconds),
+            entry.relative.map_or(String::new(), |r| format!("{r:.2}")),
             entry.estimate.map_or(String::new(), units::seconds),
             what.to_string(),
         ]);
@@ -113,6 +119,7 @@ pub fn text(name: &str, report: &Report, output: Output) -> String {
     let shown = [&report.best.config, &report.default.config];
     report.measured.iter().filter(|e| !shown.contains(&&e.config)).take(6).for_each(|e| row(e, ""));
     out += &table.render(output.width(), paint);
+    out += "  over default: in the same rounds, which times of different rounds are not\n";
     if let Some(speedup) = report.speedup.filter(|_| report.default.config != report.best.config) {
         out += &format!("  {speedup:.2} times as fast as the default\n");
     }
