@@ -18,7 +18,8 @@ pub fn check(program: &Program) -> Result<()> {
 
 fn kernel(kernel: &Kernel) -> Result<()> {
     for operand in &kernel.operands {
-        refuse_dtype(operand.dtype, &format!("operand `{}` of kernel `{}`", operand.name, kernel.name))?;
+        refuse_dtype(operand.dtype, &format!("operand `{}` of kernel `{}`", operand.name, kernel.name))
+            .map_err(|d| d.at(operand.loc.span()))?;
     }
     let mut fault = None;
     kernel.walk(&mut |op| {
