@@ -103,6 +103,12 @@ fn a_second_pass_over_long_rows_reads_memory_again() {
 }
 
 #[test]
+fn tiles_that_leave_the_first_level_between_passes_cost() {
+    let seconds = |config| estimate("softmax rows=4096 cols=1000", config, 1).seconds;
+    assert!(seconds("br=128,bc=1000") > 1.1 * seconds("br=2,bc=1000"));
+}
+
+#[test]
 fn causal_attention_costs_about_half() {
     let common = "attention batch=1 heads=4 kv_heads=4 q_len=1024 kv_len=1024 head_dim=64";
     let all = estimate(common, "bq=64,bk=128", 1).arithmetic;

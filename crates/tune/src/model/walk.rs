@@ -71,6 +71,7 @@ pub(super) fn kernel(kernel: &Kernel, core: &Core, share: usize) -> (Vec<Node>, 
         follows: vec![0; kernel.values.len()],
         defs: HashMap::new(),
         products: HashSet::new(),
+        readers: HashMap::new(),
         grid: Vec::new(),
         folds: Vec::new(),
         loops: 0,
@@ -86,6 +87,7 @@ pub(super) fn kernel(kernel: &Kernel, core: &Core, share: usize) -> (Vec<Node>, 
         }
     });
     w.products = roots;
+    kernel.walk(&mut |op| op.operands.iter().for_each(|&v| *w.readers.entry(v).or_default() += 1));
     let mut left = share as f64;
     let trips: Vec<f64> = kernel
         .grid
@@ -119,6 +121,8 @@ struct Walker<'a> {
     defs: HashMap<Value, &'a Op>,
     /// Loads whose blocks products read where they lie.
     products: HashSet<Value>,
+    /// How many ops read a value: each in a pass of its own over it.
+    readers: HashMap<Value, usize>,
     /// Bit and trips of each grid dimension.
     grid: Vec<(u64, f64)>,
     /// Bit and trips of each fold around the current op.
@@ -173,8 +177,8 @@ impl<'a> Walker<'a> {
                 }
                 OpKind::Dot => nodes.extend(self.dot(op)),
                 OpKind::Load { array } if !self.products.contains(&op.results[0]) => {
-                    let ty = self.ty(op.results[0]);
-                    nodes.push(self.access(*array, ty, follows, 1.0, 1.0));
+                    let (ty, times) = (self.ty(op.results[0]), self.passes(op.results[0]));
+                    nodes.push(self.access(*array, ty, follows, times, 1.0));
                 }
                 OpKind::Store { array } => {
                     if let Some((&tile, index)) = op.operands.split_last() {
@@ -183,6 +187,9 @@ impl<'a> Walker<'a> {
                         nodes.push(self.access(*array, self.ty(tile), follows, 1.0, 2.0));
                         nodes.push(Node::Slots(self.vectors(self.ty(tile))));
                     }
+                }
+                OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Select | OpKind::Cast => {
+                    nodes.extend(self.intermediate(op.results[0]));
                 }
                 _ => {}
             }
@@ -195,6 +202,20 @@ impl<'a> Walker<'a> {
             }
         }
         nodes
+    }
+
+    fn passes(&self, v: Value) -> f64 {
+        self.readers.get(&v).map_or(1.0, |&n| n.max(1) as f64)
+    }
+
+    /// A tile that several ops read is kept in a buffer: written once, read by each.
+    fn intermediate(&mut self, v: Value) -> Option<Node> {
+        let (ty, passes) = (self.ty(v), self.passes(v));
+        if ty.shape.rank() == 0 || passes < 2.0 {
+            return None;
+        }
+        let bytes = ty.shape.elements() as f64 * f64::from(ty.dtype.bits()).max(8.0) / 8.0;
+        Some(packed(self.next_buffer(), bytes, 1.0 + passes, 0, bytes))
     }
 
     fn fold(&mut self, op: &'a Op, trips: f64, bit: u64) -> Node {
@@ -422,7 +443,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A write into panels.
+/// Accesses to a buffer.
 fn packed(array: usize, bytes: f64, times: f64, follows: u64, whole: f64) -> Node {
     Node::Access(Access { array, bytes, times, weight: 1.0, follows, whole, hidden: false })
 }

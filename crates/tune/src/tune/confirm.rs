@@ -10,6 +10,9 @@ use crate::job::{Rounds, Timed};
 use crate::records::Role;
 use crate::request::Stage;
 
+/// Candidates of this run that go into it: of many that are timed under noise, the first few are hardly told apart.
+const BEST_NEW: usize = 4;
+
 impl Search<'_> {
     /// Times the best of this run, the best of earlier ones and the default together, and picks the winner. Where nothing
     /// is new, an earlier winner stays.
@@ -28,12 +31,12 @@ impl Search<'_> {
         let seconds = finalists.iter().filter_map(|&i| self.candidates[i].seconds()).fold(0.0, f64::max);
         let left = (self.request.budget.as_secs_f64() - self.elapsed()).clamp(0.5, CONFIRM_MOST);
         let affordable = (left / (seconds * finalists.len() as f64).max(1e-9)) as usize;
-        let rounds = Rounds { least: affordable.clamp(5, 11), most: 101, seconds: left };
+        let rounds = Rounds { least: affordable.clamp(5, 11), most: 301, seconds: left };
         let timed = self.time(&finalists, rounds)?;
         self.decide(&timed)
     }
 
-    /// The default, the earlier winner or else the two that earlier runs measured fastest, and the two best of this run.
+    /// The default, the earlier winner or else the two that earlier runs measured fastest, and the best of this run.
     fn finalists(&self, earlier: Option<usize>) -> Vec<usize> {
         let eligible = |i: &usize| self.candidates[*i].is_eligible(self.request.batch_invariant);
         let mut all: Vec<usize> = (0..self.candidates.len()).filter(eligible).collect();
@@ -45,7 +48,7 @@ impl Search<'_> {
         };
         let default = self.candidates[0].seconds().map(|_| 0);
         let mut finalists: Vec<usize> = Vec::new();
-        for i in default.into_iter().chain(old).chain(new.into_iter().take(2)) {
+        for i in default.into_iter().chain(old).chain(new.into_iter().take(BEST_NEW)) {
             if !finalists.contains(&i) {
                 finalists.push(i);
             }
