@@ -306,6 +306,8 @@ fn config(text: &str) -> std::result::Result<Config, String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use proptest::prelude::*;
+    use tilewright::kernels::Kind;
 
     #[test]
     fn the_declarations_are_consistent() {
@@ -319,6 +321,107 @@ mod tests {
         }
         for text in ["", "s", "-1s", "1e400", "nan", "5 days", "999h"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    /// A word that might stand on a command line: mostly what is known, bent a little.
+    fn word() -> impl Strategy<Value = String> {
+        let known = |words: &'static [&'static str]| proptest::sample::select(words).prop_map(String::from);
+        let numbers = known(&[
+            "0",
+            "1",
+            "7",
+            "64",
+            "2147483647",
+            "2147483648",
+            "-1",
+            "99999999999999999999",
+            "1e3",
+            "",
+        ]);
+        let names = known(&[
+            "m", "n", "k", "batch", "rows", "cols", "dtype", "heads", "kv_heads", "q_len", "kv_len",
+            "head_dim", "seq",
+        ]);
+        prop_oneof![
+            (names, numbers).prop_map(|(n, v)| format!("{n}={v}")),
+            known(&[
+                "show",
+                "check",
+                "kernels",
+                "matmul",
+                "softmax",
+                "attention",
+                "decode_attention",
+                "rotary"
+            ]),
+            known(&[
+                "dtype=bf16",
+                "epilogue=bias+gelu",
+                "epilogue=bias++",
+                "ta",
+                "causal",
+                "window=3",
+                "eps=1e-5",
+                "=",
+                "=="
+            ]),
+            known(&[
+                "--json",
+                "--config",
+                "bm=1",
+                "--target",
+                "cpu",
+                "--stage",
+                "ir",
+                "--threads",
+                "--",
+                "-q",
+                "--seed"
+            ]),
+            any::<String>(),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn whatever_the_words_there_is_a_request_or_a_diagnostic(words in proptest::collection::vec(word(), 0..10)) {
+            let all = std::iter::once("tilewright".to_string()).chain(words).map(OsString::from).collect();
+            match parse(all) {
+                Ok(Request::Run(cli)) => {
+                    if let Command::Show(ShowArgs { problem, .. }) | Command::Check(CheckArgs { problem, .. }) = cli.command
+                        && let Err(d) = problem.resolve()
+                    {
+                        prop_assert_eq!(d.class.exit_status(), 2, "{}", d);
+                    }
+                }
+                Ok(Request::Print(text)) => prop_assert!(!text.is_empty()),
+                Err(d) => prop_assert_eq!(d.class.exit_status(), 2, "{}", d),
+            }
+        }
+
+        #[test]
+        fn whatever_the_problem_it_resolves_or_says_why(
+            kernel in proptest::sample::select(tilewright::kernels::families().iter().map(|f| f.name()).collect::<Vec<_>>()),
+            sizes in proptest::collection::vec(prop_oneof![Just(1usize), 2..300usize, Just(2147483647)], 8),
+        ) {
+            let family = family(kernel).unwrap();
+            let sized = family.keys().iter().filter(|k| matches!(k.kind, Kind::Dim(_))).zip(&sizes);
+            let words = sized.map(|(k, size)| format!("{}={size}", k.name)).collect();
+            let args = ProblemArgs { kernel: kernel.to_string(), words, target: "cpu".to_string() };
+            match args.resolve() {
+                Err(d) => prop_assert_eq!(d.class.exit_status(), 2, "{}", d),
+                Ok((family, problem)) => {
+                    let session = Session::new(Settings::default()).unwrap();
+                    let config = family.default_config(&problem, &session.machine);
+                    let built = family.build(&problem, &config).and_then(|p| tilewright::ir::verify_program(&p));
+                    // Sizes near 2^31 may overflow the scalars that masks are made of; that is refused, in words.
+                    let refusal = built.err().map(|d| d.class.exit_status());
+                    prop_assert!(matches!(refusal, None | Some(2)), "{kernel} {problem} {config}");
+                }
+            }
         }
     }
 }

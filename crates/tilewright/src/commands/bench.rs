@@ -6,6 +6,7 @@ use tilewright::diag::Result;
 use tilewright::kernels::{Family, Problem};
 use tilewright::measure::compare::Verdict;
 use tilewright::measure::peers;
+use tilewright::run::tools;
 use tilewright::{BenchOptions, BenchReport, CPU, Session, Source, bench};
 
 use super::Ended;
@@ -39,6 +40,8 @@ pub fn perform(
     output: Output,
 ) -> Result<BenchReport> {
     session.require_runnable()?;
+    // Missing tools are told of before anything is measured.
+    tools::clang()?;
     let chosen = session.choose(family, problem, CPU)?;
     if let Some(warning) = &chosen.warning {
         output.warn(warning);

@@ -53,10 +53,14 @@ fn all(shown: &[&dyn Family], output: Output) -> String {
         let parts: Vec<String> = f.keys().iter().map(in_brief).collect();
         table.row([f.name().to_string(), parts.join(" ")]);
     }
-    let text = table.render(output.width(), output.paint());
-    format!(
-        "{text}\nAll run on `cpu`. Parts in brackets may be left out. `tilewright kernels matmul` shows one in full.\n"
-    )
+    let mut text = table.render(output.width(), output.paint());
+    text.push('\n');
+    let foot =
+        "All run on `cpu`. Parts in brackets may be left out. `tilewright kernels matmul` shows one in full.";
+    for line in wrap(foot, output.width()) {
+        text += &format!("{line}\n");
+    }
+    text
 }
 
 fn in_full(f: &dyn Family, output: Output) -> String {
@@ -78,7 +82,10 @@ fn in_full(f: &dyn Family, output: Output) -> String {
         ]);
     }
     text += &table.render(output.width(), output.paint());
-    text += &format!("\nExample: tilewright show {}\n", example(f));
+    text.push('\n');
+    for line in wrap(&format!("Example: tilewright show {}", example(f)), output.width()) {
+        text += &format!("{line}\n");
+    }
     text
 }
 

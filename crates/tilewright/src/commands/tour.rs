@@ -8,6 +8,7 @@ use tilewright::check::{self as checking, Options};
 use tilewright::diag::Result;
 use tilewright::ir;
 use tilewright::kernels::{Config, Family, Problem, family};
+use tilewright::run::tools;
 use tilewright::tune;
 use tilewright::{BenchReport, CPU, PEERS_HERE, Session, brief};
 
@@ -44,6 +45,8 @@ struct Report {
 pub fn run(global: &Global, output: Output) -> Result<Ended> {
     let start = Instant::now();
     let session = global.session(false)?;
+    session.require_runnable()?;
+    tools::clang()?;
     let family = family(KERNEL)?;
     let problem = Problem::parse(family.name(), family.keys(), &PROBLEM)?;
     let tour = Tour { family, problem: &problem, session: &session, seed: global.seed, output };

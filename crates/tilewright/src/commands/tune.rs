@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tilewright::diag::Result;
 use tilewright::kernels::{Family, Problem};
+use tilewright::run::tools;
 use tilewright::tune::{self, Entry, Report, Request, Stage, tune};
 use tilewright::{CPU, Session, brief, memory};
 
@@ -54,6 +55,8 @@ pub fn perform(
     output: Output,
 ) -> Result<Report> {
     session.require_runnable()?;
+    // Missing tools are told of before anything is measured.
+    tools::clang()?;
     let default = family.default_config(problem, &session.machine);
     memory::require(&family.build(problem, &default)?, 2.0, &brief(family, problem))?;
     let (ceilings, _) = {

@@ -1,0 +1,322 @@
+//! The command line from outside: words, exit status, what is printed where.
+
+mod common;
+
+use common::{Sandbox, lines_fit};
+use serde_json::Value;
+use tilewright::run::testing::clang_or_skip;
+
+#[test]
+fn a_wrong_request_exits_2_with_one_clear_diagnostic() {
+    let cases: [(&[&str], &str); 14] = [
+        (
+            &["show", "matmull", "m=1"],
+            "error[kernel/unknown]: unknown kernel `matmull`\n  note: known: KERNELS\n  help: did you mean `matmul`?\n",
+        ),
+        (
+            &["shwo"],
+            "error[cli/unknown-command]: unknown command `shwo`\n  \
+             note: known: kernels, targets, show, check, bench, tune, tour\n  help: did you mean `show`?\n",
+        ),
+        (
+            &["matmul", "m=1"],
+            "error[cli/unknown-command]: unknown command `matmul`\n  \
+             note: known: kernels, targets, show, check, bench, tune, tour\n  \
+             help: `matmul` is a kernel: `tilewright check matmul …`, or show, bench, tune\n",
+        ),
+        (
+            &["show", "--thread", "2"],
+            "error[cli/unknown-option]: unknown option `--thread`\n  help: did you mean `--threads`?\n",
+        ),
+        (
+            &["show", "softmax", "row=3", "cols=4"],
+            "error[problem/unknown-key]: unknown part of a `softmax` problem `row`\n  \
+             note: known: rows, cols, dtype\n  help: did you mean `rows`?\n",
+        ),
+        (
+            &["show", "softmax", "rows=3", "cols=4", "dtype=f61"],
+            "error[problem/value]: unknown value of `dtype` `f61`\n  note: known: f32, bf16, f16\n  help: did you mean `f16`?\n",
+        ),
+        (
+            &["show", "softmax", "rows=3"],
+            "error[problem/missing-key]: a `softmax` problem needs `cols` (elements of a row)\n  help: add `cols=64`\n",
+        ),
+        (
+            &["show", "softmax", "rows=0", "cols=4"],
+            "error[problem/value]: `rows=0` is no size from 1 to 2147483647\n",
+        ),
+        (
+            &["show", "softmax", "rows=3", "cols=4", "--target", "cpus"],
+            "error[cli/unknown-target]: unknown target `cpus`\n  note: known: cpu\n  help: did you mean `cpu`?\n",
+        ),
+        (
+            &["show", "softmax", "rows=3", "cols=4", "--target", "tpu-v5e"],
+            "error[cli/unknown-target]: unknown target `tpu-v5e`\n  note: known: cpu\n  \
+             note: this version compiles for the CPU only\n",
+        ),
+        (
+            &["show", "softmax", "rows=3", "cols=4", "--stage", "lowred"],
+            "error[cli/value]: unknown value of --stage `lowred`\n  \
+             note: known: source, ir, lowered, code, asm\n  help: did you mean `lowered`?\n",
+        ),
+        (
+            &["show", "softmax", "rows=3", "cols=4", "--cpu-features", "avx521"],
+            "error[cpu/unknown-feature]: unknown CPU feature `avx521`\n  \
+             rule: a level, then its extensions: `avx512,bf16,vnni`\n  \
+             note: known: native, baseline, avx2, avx512, bf16, vnni\n  help: did you mean `avx512`?\n",
+        ),
+        (
+            &["bench", "softmax", "rows=3", "cols=4", "--vs", "openblass"],
+            "error[bench/unknown-peer]: unknown peer `openblass`\n  \
+             note: known: openblas, onednn, gemm, torch, jax\n  help: did you mean `openblas`?\n",
+        ),
+        (
+            &["tune", "softmax", "rows=3", "cols=4", "--budget", "5 days"],
+            "error[cli/value]: `5 days` is no value of `--budget`\n  note: a time is a number and `ms`, `s`, `m` or `h`\n",
+        ),
+    ];
+    let sandbox = Sandbox::new();
+    let kernels: Vec<&str> = tilewright::kernels::families().iter().map(|f| f.name()).collect();
+    for (words, want) in cases {
+        let ran = sandbox.run(words);
+        let stderr: String =
+            ran.stderr.lines().filter(|l| !l.starts_with("warning:")).map(|l| format!("{l}\n")).collect();
+        assert_eq!(stderr, want.replace("KERNELS", &kernels.join(", ")), "{words:?}");
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{words:?}");
+    }
+}
+
+#[test]
+fn in_json_the_fault_is_an_object_on_standard_output() {
+    let sandbox = Sandbox::new();
+    for words in [&["show", "matmull", "--json"][..], &["--json", "shwo"], &["--jso", "--json"]] {
+        let ran = sandbox.run(words);
+        assert_eq!((ran.status, ran.stderr.as_str()), (2, ""), "{words:?}");
+        let fault = &ran.json()["error"];
+        for key in ["code", "message", "span", "rule", "help", "notes"] {
+            assert!(fault.get(key).is_some(), "{words:?}: no `{key}` in {fault}");
+        }
+        assert!(fault["help"].as_str().is_some_and(|h| h.starts_with("did you mean")), "{fault}");
+    }
+}
+
+#[test]
+fn shapes_that_no_memory_holds_are_refused_with_the_bytes() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["check", "matmul", "m=1000000", "n=1000000", "k=1000000", "--quiet"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("error[memory/too-large]")
+            && ran.stderr.contains("12000000000000 bytes of operands"),
+        "{}",
+        ran.stderr
+    );
+    let largest = "2147483647";
+    let words = ["m", "n", "k", "batch"].map(|d| format!("{d}={largest}"));
+    for command in ["show", "check", "bench", "tune"] {
+        let all: Vec<&str> =
+            [command, "matmul"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        let ran = sandbox.run(&all);
+        assert_eq!(ran.status, 2, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains("bytes"), "{command}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn without_clang_what_needs_it_exits_3_and_the_rest_works() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("TILEWRIGHT_CLANG", "/nonexistent");
+    let problem = ["softmax", "rows=3", "cols=5"];
+    for command in [&["check"][..], &["bench", "--vs=none"], &["tune"], &["show", "--stage=asm"], &["tour"]] {
+        let words: Vec<&str> = match command {
+            ["tour"] => vec!["tour"],
+            [name, rest @ ..] => [*name].into_iter().chain(problem).chain(rest.iter().copied()).collect(),
+            [] => Vec::new(),
+        };
+        let ran = sandbox.run(&words);
+        assert_eq!(ran.status, 3, "{words:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("error[run/clang-missing]"), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("apt-get install clang"), "{words:?}: {}", ran.stderr);
+    }
+    for stage in ["source", "ir", "lowered"] {
+        assert_eq!(
+            sandbox.run(&["show", "softmax", "rows=3", "cols=5", "--stage", stage]).status,
+            0,
+            "{stage}"
+        );
+    }
+    let ran = sandbox
+        .run(&["check", "softmax", "rows=3", "cols=5", "--target", "interp", "--budget", "0s", "--json"]);
+    assert_eq!((ran.status, ran.json()["verdict"].as_str()), (0, Some("held")), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_shown_parses_back_and_names_source_lines() {
+    let sandbox = Sandbox::new();
+    let words = ["show", "matmul", "m=70", "n=33", "k=40", "dtype=bf16", "epilogue=bias+gelu"];
+    let text = sandbox.run(&words).stdout;
+    let program = tilewright::ir::parse(&text, "shown").unwrap();
+    assert_eq!(tilewright::ir::print(&program), text);
+    let located = sandbox.run(&[&words[..], &["--locations"]].concat()).stdout;
+    assert!(located.lines().any(|l| l.contains("dot") && l.contains(".rs:")), "{located}");
+    let json = sandbox.run(&[&words[..], &["--json", "--config", "bm=32,bn=16"]].concat()).json();
+    assert_eq!(json["config"]["bm"], 32);
+    assert_eq!((json["stage"].as_str(), json["config_source"].as_str()), (Some("ir"), Some("given")));
+    assert!(json["text"].as_str().is_some_and(|t| t.contains("bf16[32,")), "{json}");
+}
+
+#[test]
+fn tables_fit_the_window_and_lists_are_complete() {
+    let mut sandbox = Sandbox::new();
+    for width in [40, 60, 100] {
+        sandbox.set("COLUMNS", &width.to_string());
+        for words in [&["kernels"][..], &["kernels", "matmul"], &["kernels", "attention"]] {
+            let ran = sandbox.run(words);
+            assert_eq!(ran.status, 0);
+            lines_fit(&ran.stdout, width);
+        }
+    }
+    let json = sandbox.run(&["kernels", "--json"]).json();
+    let named: Vec<&str> =
+        json["kernels"].as_array().unwrap().iter().filter_map(|k| k["name"].as_str()).collect();
+    let known: Vec<&str> = tilewright::kernels::families().iter().map(|f| f.name()).collect();
+    assert_eq!(named, known);
+    assert_eq!(json["kernels"][0]["problem"][0]["name"], "m");
+    assert_eq!(sandbox.run(&["--version"]).stdout, format!("tilewright {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(sandbox.run(&["--help"]).stdout.contains("tour"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let sandbox = Sandbox::new();
+    let ran =
+        sandbox.shell("\"$TW\" show matmul m=64 n=64 k=64 --stage source | head -n 1; echo ${PIPESTATUS[0]}");
+    let mut lines = ran.stdout.lines();
+    assert!(lines.next().is_some_and(|l| l.starts_with("//!")), "{}", ran.stdout);
+    assert_eq!((lines.next(), ran.stderr.as_str()), (Some("0"), ""));
+}
+
+#[test]
+fn a_store_that_is_none_is_named_and_left_alone() {
+    if clang_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let garbage = b"this is no database, and it is mine".repeat(100);
+    std::fs::write(sandbox.store(), &garbage).unwrap();
+    for command in ["bench", "tune", "check"] {
+        let ran = sandbox.run(&[command, "softmax", "rows=3", "cols=5"]);
+        assert_ne!(ran.status, 0, "{command}");
+        assert!(ran.stderr.contains(&sandbox.store().display().to_string()), "{command}: {}", ran.stderr);
+        assert_eq!(std::fs::read(sandbox.store()).unwrap(), garbage, "{command}");
+    }
+}
+
+#[test]
+fn real_data_that_cannot_be_read_is_named() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.folder().join("torn.safetensors");
+    std::fs::write(&file, b"\xff\xff\xff\xff\xff\xff\xff\x7f{").unwrap();
+    let input = format!("x={}:weight", file.display());
+    let ran = sandbox.run(&["check", "softmax", "rows=3", "cols=5", "--target", "interp", "--input", &input]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("torn.safetensors"), "{}", ran.stderr);
+}
+
+/// The last of the JSON contract: every key that programs are promised.
+fn has(object: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(!object[*key].is_null(), "no `{key}` in {object}");
+    }
+}
+
+#[test]
+fn tune_then_bench_and_check_use_its_config_and_keep_the_json_contract() {
+    if clang_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let problem = ["softmax", "rows=40", "cols=50"];
+    let run =
+        |command: &[&str]| sandbox.run(&[&command[..1], &problem[..], &command[1..], &["--json"]].concat());
+
+    let ran = run(&["bench", "--vs", "gemm", "--budget", "100ms"]);
+    assert!(ran.stderr.contains("never tuned"), "says loudly that nothing was tuned: {}", ran.stderr);
+    let bench = ran.json();
+    has(
+        &bench,
+        &[
+            "problem",
+            "target",
+            "config",
+            "seconds",
+            "ci",
+            "flops",
+            "bytes",
+            "peak_fraction",
+            "bandwidth_fraction",
+            "peers",
+        ],
+    );
+    assert_eq!((ran.status, bench["config_source"].as_str()), (0, Some("default")));
+    assert!(bench["launch_seconds"].as_f64().is_some_and(|s| s < 1e-3), "{bench}");
+    assert!(bench["absent"]["gemm"].is_string(), "gemm has no softmax: {bench}");
+
+    let ran = run(&["tune", "--budget", "1500ms"]);
+    let tune = ran.json();
+    has(&tune, &["best", "default", "tried", "rejected"]);
+    has(&tune["best"], &["config", "seconds", "estimate"]);
+    has(&tune["default"], &["config", "seconds"]);
+    for rejected in tune["rejected"].as_array().unwrap() {
+        has(rejected, &["config", "reason"]);
+    }
+
+    let ran = run(&["check", "--budget", "100ms"]);
+    assert!(!ran.stderr.contains("never tuned"), "{}", ran.stderr);
+    let check = ran.json();
+    has(&check, &["verdict", "cases", "worst"]);
+    has(&check["worst"], &["case", "index", "value", "reference", "bound"]);
+    assert_eq!((ran.status, check["verdict"].as_str()), (0, Some("held")));
+    assert_eq!(check["config"], tune["best"]["config"]);
+
+    let near = sandbox
+        .run(&["bench", "softmax", "rows=41", "cols=50", "--vs", "none", "--budget", "50ms", "--json"]);
+    assert!(near.stderr.contains("rows=40 cols=50"), "names the nearest tuned problem: {}", near.stderr);
+    assert!(near.json()["config_source"]["nearest"]["problem"].is_string(), "{}", near.stdout);
+}
+
+#[test]
+fn a_race_against_a_peer_gives_its_ratio() {
+    if clang_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run(&["bench", "matmul", "m=48", "n=40", "k=56", "--vs", "gemm", "--budget", "200ms", "--json"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let bench = ran.json();
+    let gemm = &bench["peers"]["gemm"];
+    let (theirs, ours) = (gemm["seconds"].as_f64().unwrap(), bench["seconds"].as_f64().unwrap());
+    assert!((gemm["ratio"].as_f64().unwrap() / (theirs / ours) - 1.0).abs() < 1e-9, "{bench}");
+    let text =
+        sandbox.run(&["bench", "matmul", "m=48", "n=40", "k=56", "--vs", "gemm", "--budget", "100ms"]).stdout;
+    for part in ["config", "GFLOP/s", "floor", "launch", "gemm"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    lines_fit(&text, 110);
+}
+
+#[test]
+fn the_object_and_its_assembly_are_shown() {
+    if clang_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let words = ["show", "softmax", "rows=3", "cols=50", "--cpu-features", "baseline"];
+    let asm = sandbox.run(&[&words[..], &["--stage", "asm"]].concat());
+    assert!(asm.stdout.contains("softmax") && asm.stdout.contains("ret"), "{}{}", asm.stdout, asm.stderr);
+    let code = sandbox.run(&[&words[..], &["--stage", "code", "--json", "--time-passes"]].concat()).json();
+    has(&code["code"], &["path", "bytes", "key", "compiler", "kernels"]);
+    assert!(std::fs::metadata(code["code"]["path"].as_str().unwrap()).is_ok());
+    assert!(code["passes"].as_array().is_some_and(|p| p.iter().any(|p| p["pass"] == "clang")), "{code}");
+}
