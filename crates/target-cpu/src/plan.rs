@@ -8,6 +8,8 @@ mod carry;
 mod lives;
 mod places;
 mod reads;
+#[cfg(test)]
+mod tests;
 mod unseen;
 mod uses;
 mod verify;
