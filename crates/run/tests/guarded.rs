@@ -61,7 +61,12 @@ fn child() {
             for kernel in &case.program.kernels {
                 let entry = kernels.next().unwrap();
                 for against in [Against::End, Against::Start] {
-                    eprintln!("seed {} on {features}, {against:?}, {}", case.seed, kernel.name);
+                    let _ = writeln!(
+                        std::io::stderr(),
+                        "seed {} on {features}, {against:?}, {}",
+                        case.seed,
+                        kernel.name
+                    );
                     run(&library, entry, case, &kernel.operands, against);
                 }
             }
