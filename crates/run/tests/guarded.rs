@@ -46,11 +46,10 @@ fn compiled_code_stays_within_its_operands_and_scratch() {
 
 fn child() {
     let Some((compiler, _folder)) = compiler() else { return };
-    let cases: Vec<Case> = seeds(48).map(|s| case(s, s % 2 == 1)).collect();
-    for (n, batch) in cases.chunks(16).enumerate() {
+    let cases: Vec<Case> = seeds(32).map(|s| case(s, s % 2 == 1)).collect();
+    for (n, batch) in cases.chunks(8).enumerate() {
         let all: Vec<&Case> = batch.iter().collect();
         let (program, _) = joined(&all);
-        // Optimised code reads ahead, plain code does not: each level gets its turn.
         let features = levels()[n % levels().len()];
         let (lowered, flags) = lower(&program, features, "-O1").unwrap();
         let object = compiler.compile(&lowered.text, &flags).unwrap_or_else(|d| panic!("{d}"));

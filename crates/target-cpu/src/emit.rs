@@ -30,14 +30,14 @@ use crate::plan::{self, Plan};
 use crate::runtime::{Runtime, storage_type};
 use text::Text;
 
-/// Emits every kernel of a program that the target accepts.
-pub fn program(program: &Program, options: Options) -> Result<Lowered> {
+/// Emits every kernel of a program that the target accepts, by its plan.
+pub fn program(program: &Program, plans: Vec<Plan>, options: Options) -> Result<Lowered> {
     let mut rt = Runtime::new(options.features);
     let mut functions = String::new();
     let mut kernels = Vec::new();
-    for (number, kernel) in program.kernels.iter().enumerate() {
+    for (number, (kernel, plan)) in program.kernels.iter().zip(plans).enumerate() {
         let entry = format!("tw_{number}_{}", kernel.name);
-        let (text, arena_bytes) = Cell::emit(kernel, &entry, options, &mut rt)?;
+        let (text, arena_bytes) = Cell::emit(kernel, plan, &entry, options, &mut rt)?;
         functions.push_str(&text);
         functions.push('\n');
         kernels.push(LoweredKernel {
@@ -85,6 +85,8 @@ struct Cell<'a> {
     defs: Vec<Option<&'a Op>>,
     /// Rank-0 values: i32 and bool as LLVM scalars, others as vectors of one element.
     scalars: HashMap<Value, Reg>,
+    /// Grid indices, scalar operands and folds' indices as i64 too.
+    indices: HashMap<Value, String>,
     /// Addresses of arrays and tables.
     arrays: HashMap<OperandId, String>,
     /// Carried tiles whose first step starts from zero: whether this is the first step.
@@ -119,11 +121,11 @@ struct Enclosing {
 impl<'a> Cell<'a> {
     fn emit(
         kernel: &'a Kernel,
+        plan: Plan,
         entry: &str,
         options: Options,
         rt: &'a mut Runtime,
     ) -> Result<(String, usize)> {
-        let plan = Plan::of(kernel, options.features)?;
         if cfg!(debug_assertions) {
             plan::verify(kernel, &plan)?;
         }
@@ -143,6 +145,7 @@ impl<'a> Cell<'a> {
             t: Text::new(),
             defs,
             scalars: HashMap::new(),
+            indices: HashMap::new(),
             arrays: HashMap::new(),
             first: HashMap::new(),
             memo: HashMap::new(),

@@ -2,7 +2,7 @@
 
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::DType;
-use tilewright_ir::{Kernel, OpKind, Program};
+use tilewright_ir::{Kernel, Op, OpKind, Program, Value};
 
 /// Element types that the target refuses, each with the reason and the nearest that works.
 pub const REFUSED_DTYPES: &[(DType, &str, &str)] = &[(
@@ -11,6 +11,9 @@ pub const REFUSED_DTYPES: &[(DType, &str, &str)] = &[(
     "use f32, or run the kernel in the interpreter",
 )];
 
+/// The most elements of a tile. Its buffer lies in each thread's scratch; addresses of many such stay far below 2^63.
+pub const MOST_ELEMENTS: usize = 1 << 32;
+
 /// Refuses what the target cannot lower, naming the kernel's source line and the rule.
 pub fn check(program: &Program) -> Result<()> {
     program.kernels.iter().try_for_each(kernel)
@@ -18,7 +21,8 @@ pub fn check(program: &Program) -> Result<()> {
 
 fn kernel(kernel: &Kernel) -> Result<()> {
     for operand in &kernel.operands {
-        refuse_dtype(operand.dtype, &format!("operand `{}` of kernel `{}`", operand.name, kernel.name))?;
+        refuse_dtype(operand.dtype, &format!("operand `{}` of kernel `{}`", operand.name, kernel.name))
+            .map_err(|d| d.at(operand.loc.span()))?;
     }
     let mut fault = None;
     kernel.walk(&mut |op| {
@@ -29,7 +33,8 @@ fn kernel(kernel: &Kernel) -> Result<()> {
         let refused = dtypes
             .map(|d| refuse_dtype(d, &format!("`{}` in kernel `{}`", op.kind.form().name(), kernel.name)))
             .find(|r| r.is_err());
-        let verdict = refused.unwrap_or(Ok(())).and_then(|()| i4_store(kernel, op));
+        let verdict =
+            refused.unwrap_or(Ok(())).and_then(|()| size(kernel, op)).and_then(|()| i4_store(kernel, op));
         fault = verdict.err().map(|d| d.at_if_absent(Some(op.loc.span())));
     });
     fault.map_or(Ok(()), Err)
@@ -44,8 +49,18 @@ fn refuse_dtype(dtype: DType, what: &str) -> Result<()> {
     }
 }
 
+fn size(kernel: &Kernel, op: &Op) -> Result<()> {
+    let large = |&v: &Value| kernel.ty(v).shape.elements() > MOST_ELEMENTS;
+    match op.results.iter().copied().find(large) {
+        Some(v) => Err(Diagnostic::request("cpu/tile-size", format!("a tile of type {}", kernel.ty(v)))
+            .rule("a tile has at most 2^32 elements")
+            .help("smaller tiles, and a grid or a fold over them")),
+        None => Ok(()),
+    }
+}
+
 /// Two i4 elements share a byte, which two grid cells must not write at once.
-fn i4_store(kernel: &Kernel, op: &tilewright_ir::Op) -> Result<()> {
+fn i4_store(kernel: &Kernel, op: &Op) -> Result<()> {
     let OpKind::Store { array } = op.kind else { return Ok(()) };
     let array = kernel.operand(array);
     let tile = op.operands.last().map(|&v| kernel.ty(v));
@@ -60,5 +75,36 @@ fn i4_store(kernel: &Kernel, op: &tilewright_ir::Op) -> Result<()> {
             .help("store i8, or make the last dimension even"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tilewright_dtype::DType;
+    use tilewright_ir::{Builder, Program};
+
+    use crate::features::CpuFeatures;
+    use crate::lower::{Options, lower};
+
+    fn refusal(record: impl FnOnce(&Builder)) -> &'static str {
+        let k = Builder::new("k");
+        record(&k);
+        let program = Program::single(k.finish().unwrap());
+        lower(&program, Options::new(CpuFeatures::BASELINE)).map_or_else(|d| d.code, |_| "")
+    }
+
+    #[test]
+    fn what_cannot_be_lowered_is_refused() {
+        let copy = |dtype, dims: [usize; 2]| {
+            refusal(|k| {
+                let (x, o) = (k.input("x", dtype, &dims), k.output("o", dtype, &dims));
+                k.grid([("i", 1)]);
+                o.store((0, 0), x.load((0, 0), &dims));
+            })
+        };
+        assert_eq!(copy(DType::F64, [2, 2]), "cpu/dtype");
+        assert_eq!(copy(DType::I4, [2, 3]), "cpu/i4-store");
+        assert_eq!(copy(DType::I4, [3, 2]), "");
+        assert_eq!(copy(DType::F32, [1 << 40, 2]), "cpu/tile-size");
     }
 }

@@ -13,4 +13,4 @@ mod lower;
 mod plan;
 
 pub use facts::{REFUSED_DTYPES, check};
-pub use lower::{Lowered, LoweredKernel, Options, PASSES, Pass, lower};
+pub use lower::{Lowered, LoweredKernel, Options, PASSES, Pass, lower, lower_watched};

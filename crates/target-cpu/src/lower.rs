@@ -7,6 +7,7 @@ use tilewright_ir::Program;
 use crate::emit;
 use crate::facts;
 use crate::features::CpuFeatures;
+use crate::plan::Plan;
 
 /// What an emitted kernel may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,8 +70,29 @@ pub const PASSES: &[Pass] = &[
 ];
 
 /// Lowers a program.
+///
+/// # Errors
+/// Those of the verifier; `cpu/…` for what this target does not take.
 pub fn lower(program: &Program, options: Options) -> Result<Lowered> {
+    lower_watched(program, options, &mut |_| {})
+}
+
+/// As [`lower`]; `watch` hears the name of each pass of [`PASSES`] when it has ended.
+///
+/// # Errors
+/// As for [`lower`].
+pub fn lower_watched(
+    program: &Program,
+    options: Options,
+    watch: &mut dyn FnMut(&'static str),
+) -> Result<Lowered> {
     tilewright_ir::verify_program(program)?;
+    watch("verify");
     facts::check(program)?;
-    emit::program(program, options)
+    watch("facts");
+    let plans = program.kernels.iter().map(|k| Plan::of(k, options.features)).collect::<Result<Vec<_>>>()?;
+    watch("plan");
+    let lowered = emit::program(program, plans, options)?;
+    watch("emit");
+    Ok(lowered)
 }

@@ -113,12 +113,12 @@ pub(crate) fn from_store(
     let near = store.nearest(&query, |other| distance(problem, other))?.value;
     let Some(near) = near else { return Ok(default(untuned)) };
     let config = Config(near.stored.record.config);
-    let other = near.stored.record.problem.to_string();
+    let other = brief_stored(family, &near.stored.record.problem);
     if build(family, problem, &config).is_err() {
         return Ok(default(untuned));
     }
     let warning = format!(
-        "`{what}` was never tuned on this machine: the config of the nearest tuned problem is used (`{other}`). {tune} finds its own"
+        "`{what}` was never tuned on this machine: the config of the nearest tuned problem, `{other}`, is used. {tune} finds its own"
     );
     let source = Source::Nearest { problem: other, distance: near.distance };
     Ok(Chosen { config, source, warning: Some(warning) })
@@ -145,6 +145,15 @@ pub fn brief(family: &dyn Family, problem: &Problem) -> String {
         }
     }
     words.join(" ")
+}
+
+/// A stored problem as a user would type it; its key where the family no longer reads it.
+fn brief_stored(family: &dyn Family, problem: &store::Problem) -> String {
+    let words: Vec<String> = problem.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    match Problem::parse(family.name(), family.keys(), &words) {
+        Ok(problem) => brief(family, &problem),
+        Err(_) => format!("{} {problem}", family.name()),
+    }
 }
 
 /// Looking for a tuned config creates no store.

@@ -320,5 +320,8 @@ fn the_object_and_its_assembly_are_shown() {
     let code = sandbox.run(&[&words[..], &["--stage", "code", "--json", "--time-passes"]].concat()).json();
     has(&code["code"], &["path", "bytes", "key", "compiler", "kernels"]);
     assert!(std::fs::metadata(code["code"]["path"].as_str().unwrap()).is_ok());
-    assert!(code["passes"].as_array().is_some_and(|p| p.iter().any(|p| p["pass"] == "clang")), "{code}");
+    let passes: Vec<&str> =
+        code["passes"].as_array().unwrap().iter().filter_map(|p| p["pass"].as_str()).collect();
+    let lowering = tilewright::target_cpu::PASSES.iter().map(|(name, _)| *name);
+    assert_eq!(passes, std::iter::once("build").chain(lowering).chain(["clang"]).collect::<Vec<_>>());
 }

@@ -46,6 +46,8 @@ impl<'a> Cell<'a> {
             if operand.is_scalar() {
                 let place = self.t.bind(format!("getelementptr i32, ptr %scalars, i64 {scalar}"));
                 let text = self.t.bind(format!("load i32, ptr {place}, align 4"));
+                let wide = self.t.bind(format!("sext i32 {text} to i64"));
+                self.indices.insert(scalars[scalar], wide);
                 let reg = self.reg(text, DType::I32, false);
                 self.scalars.insert(scalars[scalar], reg);
                 scalar += 1;
@@ -62,15 +64,21 @@ impl<'a> Cell<'a> {
     fn cell_indices(&mut self) {
         let mut rest = self.cell.clone();
         for (d, dim) in self.kernel.grid.iter().enumerate().rev() {
-            let index = if dim.extent == 1 {
+            let wide = if dim.extent == 1 {
                 "0".to_string()
             } else if d == 0 {
-                self.t.bind(format!("trunc i64 {rest} to i32"))
+                rest.clone()
             } else {
                 let at = self.t.bind(format!("urem i64 {rest}, {}", dim.extent));
                 rest = self.t.bind(format!("udiv i64 {rest}, {}", dim.extent));
-                self.t.bind(format!("trunc i64 {at} to i32"))
+                at
             };
+            let index = if is_literal(&wide).is_some() {
+                wide.clone()
+            } else {
+                self.t.bind(format!("trunc i64 {wide} to i32"))
+            };
+            self.indices.insert(self.kernel.body.args[d], wide);
             let reg = self.reg(index, DType::I32, false);
             self.scalars.insert(self.kernel.body.args[d], reg);
         }
@@ -313,6 +321,7 @@ impl<'a> Cell<'a> {
             }
         }
         let (l, names) = self.t.begin_loop(&lo, &hi, 1, &carried);
+        self.indices.insert(index, l.index.clone());
         let short = self.t.bind(format!("trunc i64 {} to i32", l.index));
         let reg = self.reg(short, DType::I32, false);
         self.scalars.insert(index, reg);

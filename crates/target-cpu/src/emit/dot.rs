@@ -3,12 +3,13 @@
 //! Panels of an operand whose block does not depend on the fastest grid dimension are kept for the cells that follow: a
 //! tag per panel block says which block it holds. A launch clears the tags, as operands may have changed.
 
+use std::collections::BTreeSet;
+
 use tilewright_diag::Result;
 use tilewright_ir::{Op, OpKind, Value};
 
 use super::view::View;
 use super::{Cell, Enclosing};
-use crate::layout::element_bytes;
 use crate::micro::{MicroSpec, Rows};
 use crate::plan::{Place, unseen};
 
@@ -135,7 +136,7 @@ impl<'a> Cell<'a> {
         let (v, rank) = (p.x, p.batch.len() + 2);
         let base = self.batch_base(v, &p.batch);
         let (along_m, along_k) = (v.strides[rank - 2], v.strides[rank - 1]);
-        let contiguous = along_k == element_bytes(v.dtype) || p.k == 1;
+        let contiguous = v.is_contiguous(rank - 1) || p.k == 1 && v.nibbles.is_none();
         let reread = p.n > 2 * p.spec.nr();
         if p.spec.a_in_place() && contiguous && v.is_whole() && !(reread && v.load.is_some()) {
             let row = along_m as i64;
@@ -157,14 +158,10 @@ impl<'a> Cell<'a> {
     /// B: always packed, and kept for the next cells where its block is theirs too.
     fn pack_b(&mut self, p: &Product<'_>) -> Panels {
         let (v, rank) = (p.y, p.batch.len() + 2);
-        let element = element_bytes(v.dtype);
         let base = self.batch_base(v, &p.batch);
         let (along_k, along_n) = (v.strides[rank - 2], v.strides[rank - 1]);
-        let (rows, stride) = if along_n == element || p.n == 1 && along_k != element {
-            (Rows::K, along_k)
-        } else {
-            (Rows::Width, along_n)
-        };
+        let by_k = v.is_contiguous(rank - 1) || p.n == 1 && !v.is_contiguous(rank - 2);
+        let (rows, stride) = if by_k { (Rows::K, along_k) } else { (Rows::Width, along_n) };
         let panel = p.spec.b_panel_bytes(p.k).next_multiple_of(64);
         let bytes = panel * p.n.div_ceil(p.spec.nr());
         let f = self.rt.pack(&p.spec.pack_b(rows));
@@ -225,7 +222,16 @@ impl<'a> Cell<'a> {
 
     /// Whether the scalar `v` is `part`, or made of it by ops that stand in the text between.
     fn is_made_of(&self, v: Value, part: Value) -> bool {
-        v == part || self.def(v).is_some_and(|op| op.operands.iter().any(|&o| self.is_made_of(o, part)))
+        let (mut seen, mut next) = (BTreeSet::new(), vec![v]);
+        while let Some(v) = next.pop() {
+            if v == part {
+                return true;
+            }
+            if seen.insert(v) {
+                next.extend(self.def(v).iter().flat_map(|op| &op.operands));
+            }
+        }
+        false
     }
 
     /// Takes places of `bytes` in the arena, each with a tag; returns the addresses of the one that this step uses, and of

@@ -4,6 +4,7 @@ use tilewright_dtype::DType;
 use tilewright_ir::{Op, OpKind, OperandId, Role, Value};
 
 use super::{At, Cell, Reg, is_literal};
+use crate::features::Isa;
 use crate::layout::element_bytes;
 use crate::runtime::storage_type;
 
@@ -54,6 +55,9 @@ impl<'a> Cell<'a> {
 
     /// An i32 scalar as i64.
     pub(super) fn index(&mut self, v: Value) -> String {
+        if let Some(index) = self.indices.get(&v) {
+            return index.clone();
+        }
         let text = self.scalars.get(&v).map(|r| r.text.clone()).unwrap_or_default();
         match is_literal(&text) {
             Some(x) => x.to_string(),
@@ -370,6 +374,9 @@ impl<'a> Cell<'a> {
             }
             (1, None) => self.t.line(format!("store {ty} {text}, ptr {place}, align {bytes}")),
             (1, Some(mask)) => {
+                if let Some(count) = self.part_of_vector(mask, bytes) {
+                    return self.write_part(element, &place, &text, count);
+                }
                 let name = format!("@llvm.masked.store.v{lanes}{}.p0", mangled(element));
                 self.rt.declare(format!("declare void {name}({ty}, ptr, i32, <{lanes} x i1>)"));
                 self.t.line(format!(
@@ -385,6 +392,45 @@ impl<'a> Cell<'a> {
                     "call void {name}({ty} {text}, <{lanes} x ptr> {places}, i32 {bytes}, <{lanes} x i1> {mask})"
                 ));
             }
+        }
+    }
+
+    /// The number of leading lanes of a constant mask, where the CPU has no masked store for elements of `bytes`.
+    fn part_of_vector(&self, mask: &str, bytes: usize) -> Option<usize> {
+        let masked = match self.options.features.isa {
+            Isa::Avx512 => true,
+            Isa::Avx2 => bytes == 4,
+            Isa::Baseline => false,
+        };
+        (!masked && mask.starts_with('<')).then(|| mask.matches("true").count())
+    }
+
+    /// Stores the first `count` lanes in parts of 8, 4, 2 and 1.
+    fn write_part(&mut self, element: &str, place: &str, text: &str, count: usize) {
+        let ty = format!("<{} x {element}>", self.lanes);
+        let bytes = if element == "i8" {
+            1
+        } else if element == "i16" {
+            2
+        } else {
+            4
+        };
+        let mut at = 0;
+        while at < count {
+            let size = 1 << (count - at).ilog2();
+            let to = self.t.bind(format!("getelementptr {element}, ptr {place}, i64 {at}"));
+            if size == 1 {
+                let one = self.t.bind(format!("extractelement {ty} {text}, i32 {at}"));
+                self.t.line(format!("store {element} {one}, ptr {to}, align {bytes}"));
+            } else {
+                let lanes: Vec<String> = (at..at + size).map(|lane| format!("i32 {lane}")).collect();
+                let part = self.t.bind(format!(
+                    "shufflevector {ty} {text}, {ty} poison, <{size} x i32> <{}>",
+                    lanes.join(", ")
+                ));
+                self.t.line(format!("store <{size} x {element}> {part}, ptr {to}, align {bytes}"));
+            }
+            at += size;
         }
     }
 

@@ -19,6 +19,9 @@ pub(super) struct View {
     pub ends: Vec<Option<End>>,
     /// Element type in memory.
     pub dtype: DType,
+    /// The dimension along which neighbours follow each other in memory, where the stride cannot tell: two i4 share a
+    /// byte along it, and a row of two takes one byte too.
+    pub nibbles: Option<usize>,
     /// The load, where the tile is a block of an operand.
     pub load: Option<Value>,
 }
@@ -40,6 +43,14 @@ impl View {
         self.ends[dim].as_ref().map_or(size.to_string(), |end| end.valid.clone())
     }
 
+    /// Whether neighbours along `dim` follow each other in memory.
+    pub fn is_contiguous(&self, dim: usize) -> bool {
+        match self.dtype {
+            DType::I4 => self.nibbles == Some(dim),
+            dtype => self.strides[dim] == element_bytes(dtype),
+        }
+    }
+
     /// Whether all elements lie inside.
     pub fn is_whole(&self) -> bool {
         self.ends.iter().all(Option::is_none)
@@ -55,7 +66,8 @@ impl<'a> Cell<'a> {
             let rank = buffer.ty.shape.rank();
             let strides = (0..rank).map(|d| buffer.strides[d] * bytes).collect();
             let base = self.buffer_base(b);
-            return Ok(View { base, strides, ends: vec![None; rank], dtype: buffer.ty.dtype, load: None });
+            let dtype = buffer.ty.dtype;
+            return Ok(View { base, strides, ends: vec![None; rank], dtype, nibbles: None, load: None });
         }
         let ty = self.kernel.ty(v);
         let Some(op) = self.def(v) else { return Err(self.no_view(v)) };
@@ -67,6 +79,7 @@ impl<'a> Cell<'a> {
                 Ok(View {
                     strides: perm[..rank].iter().map(|&p| inner.strides[p]).collect(),
                     ends: perm[..rank].iter().map(|&p| inner.ends[p].clone()).collect(),
+                    nibbles: perm[..rank].iter().position(|&p| inner.nibbles == Some(p)),
                     ..inner
                 })
             }
@@ -156,6 +169,7 @@ impl<'a> Cell<'a> {
             strides: (0..tile.rank()).map(bytes).collect(),
             ends,
             dtype: operand.dtype,
+            nibbles: (operand.dtype == DType::I4).then_some(last),
             load: Some(v),
         }
     }
@@ -180,7 +194,8 @@ impl<'a> Cell<'a> {
                 *end = Some(End { valid, poison: dropped.poison, edge: None });
             }
         }
-        Ok(View { strides, ends, ..inner })
+        let nibbles = map.iter().position(|&d| d.is_some() && d == inner.nibbles);
+        Ok(View { strides, ends, nibbles, ..inner })
     }
 
     /// Bytes of a number of elements.

@@ -1,7 +1,7 @@
 use tilewright_dtype::DType;
 use tilewright_ir::{Builder, Kernel, OpKind, Value};
 
-use super::{Carry, Place, Plan, verify};
+use super::{Carry, Edge, Place, Plan, unseen, verify};
 use crate::features::CpuFeatures;
 use crate::layout::UNUSED;
 
@@ -167,4 +167,38 @@ fn the_checker_finds_what_a_plan_must_not_do() {
     // A buffer past the end of the arena.
     let message = broken(&|p| p.buffer_bytes = 64);
     assert!(message.contains("has no place"), "{message}");
+}
+
+/// Rows of a matrix that ends within a block, multiplied, and what becomes of them.
+#[test]
+fn rows_past_an_edge_are_left_out_only_where_every_store_drops_them() {
+    let left_out = |rows: usize, seen: &str| {
+        let k = Builder::new("edge");
+        let a = k.input_padded("a", DType::F32, &[50, 64], 0.0);
+        let b = k.input("b", DType::F32, &[64, 64]);
+        let [i] = k.grid([("i", 2)]);
+        let zero = k.splat(0.0, DType::F32, &[32, 64]);
+        let [acc] = k.fold("t", 0, 1, [zero], |t, [acc]| {
+            [a.load((i, t), &[32, 64]).dot(b.load((t, 0), &[64, 64]), acc)]
+        });
+        let scaled = (acc * 2.0).cast(DType::BF16);
+        match seen {
+            "nowhere" => k.output("o", DType::BF16, &[rows, 64]).store((i, 0), scaled),
+            "turned" => k.output("o", DType::BF16, &[64, rows]).store((0, i), scaled.t()),
+            "summed" => k.output("o", DType::F32, &[2, 64]).store((i, 0), acc.sum(0)),
+            _ => k.output("o", DType::F32, &[64, 64]).store((k.int(1) - i, 0), acc),
+        }
+        let kernel = k.finish().unwrap();
+        let mut dot = None;
+        kernel.walk(&mut |op| {
+            dot = if matches!(op.kind, OpKind::Dot) { op.results.first().copied() } else { dot }
+        });
+        let edge = Edge { index: kernel.body.args[0], block: 32, size: 50 };
+        unseen(&kernel, dot.unwrap(), 0, edge)
+    };
+    assert!(left_out(50, "nowhere"));
+    assert!(left_out(50, "turned"));
+    assert!(!left_out(64, "nowhere"), "the output has more rows");
+    assert!(!left_out(50, "summed"));
+    assert!(!left_out(50, "elsewhere"));
 }

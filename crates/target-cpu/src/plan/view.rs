@@ -50,11 +50,16 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether neighbours along one of a view's last two dimensions are neighbours in memory, as packing needs it.
+    /// Whether neighbours along one of a view's last two dimensions are neighbours in memory, as packing needs it. i4 have
+    /// no address each, so that along other dimensions than these two may share no byte.
     pub(super) fn has_contiguous_rows(&self, v: Value) -> bool {
-        let shape = self.kernel.ty(v).shape;
+        let TileType { shape, dtype } = self.kernel.ty(v);
+        let nibbles = dtype == DType::I4 && !matches!(self.place(v), Place::Buffer(_));
         self.view_strides(v).is_some_and(|strides| {
-            (shape.rank().saturating_sub(2)..shape.rank()).any(|d| strides[d] == 1 || shape.dims()[d] == 1)
+            (shape.rank().saturating_sub(2)..shape.rank()).any(|d| match shape.dims()[d] {
+                1 => !nibbles,
+                _ => strides[d] == 1,
+            })
         })
     }
 

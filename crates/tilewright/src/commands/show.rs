@@ -100,12 +100,18 @@ impl Stages<'_> {
             return Ok((family.source().to_string(), None));
         }
         let program = self.timed("build", || family.build(problem, &chosen.config))?;
-        self.timed("verify", || ir::verify_program(&program))?;
         if args.stage == Stage::Ir {
+            self.timed("verify", || ir::verify_program(&program))?;
             return Ok((ir::print_with(&program, PrintOptions { locations: args.locations }), None));
         }
         let options = Options::new(self.session.features);
-        let lowered = self.timed("lower", || target_cpu::lower(&program, options))?;
+        let mut last = Instant::now();
+        let passes = &mut self.passes;
+        let lowered = target_cpu::lower_watched(&program, options, &mut |pass| {
+            let seconds = last.elapsed().as_secs_f64();
+            passes.push(PassTime { pass: pass.to_string(), seconds });
+            last = Instant::now();
+        })?;
         if args.stage == Stage::Lowered {
             return Ok((lowered.text, None));
         }
@@ -135,9 +141,15 @@ impl Stages<'_> {
 }
 
 fn pass_table(passes: &[PassTime], output: Output) -> String {
-    let mut table = Table::new(&[("pass", Align::Left), ("time", Align::Right)]);
+    let about = |pass: &str| match pass {
+        "build" => "records the kernel's Rust as tile IR",
+        "clang" => "compiles the text, or finds it in the cache",
+        pass => target_cpu::PASSES.iter().find(|(name, _)| *name == pass).map_or("", |(_, about)| about),
+    };
+    let mut table =
+        Table::new(&[("pass", Align::Left), ("time", Align::Right), ("what it does", Align::Left)]);
     for p in passes {
-        table.row([p.pass.clone(), units::seconds(p.seconds)]);
+        table.row([p.pass.clone(), units::seconds(p.seconds), about(&p.pass).to_string()]);
     }
     table.render(output.width(), output.paint())
 }
