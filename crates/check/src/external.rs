@@ -32,6 +32,11 @@ pub fn read(text: &str) -> Result<External> {
     if name.is_empty() || from.is_empty() {
         return Err(wrong("is incomplete"));
     }
+    if let Some((file, _)) = from.split_once(".npy:") {
+        return Err(
+            wrong("names a tensor of a file that holds one array").help(format!("--input {name}={file}.npy"))
+        );
+    }
     let tensor = if from.ends_with(".npy") {
         read_npy(from)?
     } else {

@@ -70,16 +70,27 @@ impl Problem {
     pub fn parse<S: AsRef<str>>(family: &str, keys: &'static [Key], words: &[S]) -> Result<Problem> {
         let mut given: BTreeMap<&str, &str> = BTreeMap::new();
         for word in words {
-            let (name, value) = word.as_ref().split_once('=').unwrap_or((word.as_ref(), "1"));
-            if !keys.iter().any(|k| k.name == name) {
-                let names = keys.iter().map(|k| k.name);
-                return Err(Diagnostic::unknown(
-                    "problem/unknown-key",
-                    &format!("part of a `{family}` problem"),
-                    name,
-                    names,
-                ));
-            }
+            let (name, value) = match word.as_ref().split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word.as_ref(), None),
+            };
+            let Some(key) = keys.iter().find(|k| k.name == name) else {
+                let what = format!("part of a `{family}` problem");
+                let known = keys.iter().map(|k| k.name);
+                return Err(Diagnostic::unknown("problem/unknown-key", &what, name, known));
+            };
+            let value = match (&key.kind, value) {
+                (Kind::Flag, None) => "1",
+                (_, Some(value)) if !value.is_empty() => value,
+                (_, _) => {
+                    return Err(Diagnostic::request(
+                        "problem/value",
+                        format!("`{name}` ({}) has no value", key.about),
+                    )
+                    .rule("flags alone are written without a value")
+                    .help(format!("`{name}={}`", key.example())));
+                }
+            };
             if given.insert(name, value).is_some() {
                 return Err(Diagnostic::request("problem/repeated-key", format!("`{name}` is given twice")));
             }
@@ -172,6 +183,17 @@ impl Key {
         Key { name, kind: Kind::Dim(None), about }
     }
 
+    /// A value that might be meant.
+    fn example(&self) -> &'static str {
+        match self.kind {
+            Kind::Dim(_) => "64",
+            Kind::Limit => "0",
+            Kind::Flag => "1",
+            Kind::DType(all) => all[0].name(),
+            Kind::Choice(all) | Kind::Words(all) => all[0],
+        }
+    }
+
     fn value(&self, family: &str, given: Option<&str>) -> Result<Val> {
         let fault = |wanted: String| {
             Diagnostic::request(
@@ -193,7 +215,7 @@ impl Key {
                 "problem/missing-key",
                 format!("a `{family}` problem needs `{}` ({})", self.name, self.about),
             )
-            .help(format!("add `{}=64`", self.name))),
+            .help(format!("add `{}={}`", self.name, self.example()))),
             (Kind::Dim(_), Some(text)) => match text.parse::<usize>() {
                 Ok(n) if n >= 1 && n <= i32::MAX as usize => Ok(Val::Int(n)),
                 _ => Err(fault("size from 1 to 2147483647".to_string())),
@@ -254,11 +276,18 @@ impl Config {
             Diagnostic::request("config/parse", format!("`{part}` is no `name=number`"))
                 .help("`bm=64,bn=128`")
         };
-        let pair = |part: &str| {
+        let pair = |part: &str| -> Result<(String, i64)> {
             let (name, value) = part.split_once('=').ok_or_else(|| fault(part))?;
             Ok((name.trim().to_string(), value.trim().parse::<i64>().map_err(|_| fault(part))?))
         };
-        text.split(',').map(pair).collect::<Result<_>>().map(Config)
+        let mut config = Config::default();
+        for part in text.split(',') {
+            let (name, value) = pair(part)?;
+            if config.0.insert(name.clone(), value).is_some() {
+                return Err(Diagnostic::request("config/repeated", format!("`{name}` is given twice")));
+            }
+        }
+        Ok(config)
     }
 
     /// A positive entry, or a diagnostic that names what the config has.

@@ -17,6 +17,9 @@ pub fn locate(given: Option<&str>) -> Result<PathBuf> {
 }
 
 fn resolve(given: Option<&str>, environment: Option<PathBuf>, data: Option<PathBuf>) -> Result<PathBuf> {
+    if given == Some("") {
+        return Err(Diagnostic::request("store/no-name", "`--store` names no file").help("--store FILE"));
+    }
     let named = given.map(PathBuf::from).into_iter().chain(environment).find(|p| !p.as_os_str().is_empty());
     let Some(path) = named.or_else(|| data.map(|folder| folder.join("tilewright").join("store.db"))) else {
         return Err(Diagnostic::request("store/no-home", "there is no home folder to keep the store in")
@@ -50,10 +53,11 @@ mod tests {
         assert_eq!(at(Some("/o/s.db"), env(), data()), PathBuf::from("/o/s.db"));
         assert_eq!(at(None, env(), data()), PathBuf::from("/e/store.db"));
         assert_eq!(
-            at(Some(""), Some(PathBuf::new()), data()),
+            at(None, Some(PathBuf::new()), data()),
             PathBuf::from("/home/u/.local/share/tilewright/store.db")
         );
         assert_eq!(resolve(None, None, None).unwrap_err().code, "store/no-home");
+        assert_eq!(resolve(Some(""), env(), data()).unwrap_err().code, "store/no-name");
     }
 
     #[test]

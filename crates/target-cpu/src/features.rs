@@ -65,18 +65,31 @@ impl CpuFeatures {
         let mut level = None;
         let (mut bf16, mut vnni) = (false, false);
         for word in text.split(',').map(str::trim) {
-            match word {
-                "native" => level = level.max(Some(Self::detect())),
-                "baseline" => level = level.max(Some(Self::BASELINE)),
-                "avx2" => level = level.max(Some(Self::AVX2)),
-                "avx512" => level = level.max(Some(Self::AVX512)),
-                "bf16" => bf16 = true,
-                "vnni" => vnni = true,
+            let named = match word {
+                "native" => Self::detect(),
+                "baseline" => Self::BASELINE,
+                "avx2" => Self::AVX2,
+                "avx512" => Self::AVX512,
+                "bf16" => {
+                    bf16 = true;
+                    continue;
+                }
+                "vnni" => {
+                    vnni = true;
+                    continue;
+                }
                 other => {
                     let known = FEATURE_NAMES.iter().map(|(name, _)| *name);
                     return Err(Diagnostic::unknown("cpu/unknown-feature", "CPU feature", other, known)
                         .rule("a level, then its extensions: `avx512,bf16,vnni`"));
                 }
+            };
+            if level.replace(named).is_some() {
+                return Err(needs(
+                    text,
+                    "there is one level: a higher one has what a lower one has",
+                    "avx512",
+                ));
             }
         }
         let Some(mut features) = level else {

@@ -95,10 +95,11 @@ pub struct BenchReport {
 pub struct PeerReport {
     /// Median time of a call.
     pub seconds: f64,
-    /// The peer's seconds over ours: above 1, ours is faster.
+    /// The peer's seconds over ours: above 1, ours is faster. Taken round by round, since both saw the same state of the
+    /// machine in each (the Hodges-Lehmann centre of the log ratios, [`compare::ratio`]), so that it need not be exactly
+    /// the ratio of the two medians; that it is where rounds are too few.
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio from the rounds, in which both saw the same state of the machine; absent
-    /// where they are too few.
+    /// 95 % confidence interval of the ratio; absent where rounds are too few.
     pub ratio_ci: Option<Interval>,
     /// Whether ours is faster or slower, beyond noise.
     pub verdict: compare::Verdict,
@@ -219,10 +220,11 @@ impl BenchReport {
             (None, None) => return drop(self.absent.insert(name, "no round was recorded".to_string())),
             (None, Some(summary)) => summary,
         };
+        let paired = ratio(other, own);
         let report = PeerReport {
             seconds: summary.median,
-            ratio: summary.median / self.seconds,
-            ratio_ci: ratio(other, own).map(|r| r.ci),
+            ratio: paired.map_or(summary.median / self.seconds, |r| r.value),
+            ratio_ci: paired.map(|r| r.ci),
             verdict: compare::faster(own, other),
             version: peer.version().to_string(),
             kernel,

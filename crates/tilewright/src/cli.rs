@@ -37,7 +37,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILE")]
     pub store: Option<String>,
     /// Threads that run kernels [default: all cores].
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// The CPU to make code for: `native`, or `baseline`, `avx2`, `avx512` and extensions (`avx512,bf16,vnni`).
     #[arg(long, global = true, value_name = "LIST")]
@@ -46,9 +46,9 @@ pub struct Global {
     #[arg(long, global = true, value_name = "NAME=N,…", value_parser = config)]
     pub config: Option<Config>,
     /// Decides inputs and orders; the same seed gives the same run.
-    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
-    /// No progress and no remarks on standard error.
+    /// No progress and no remarks on standard error; warnings stay.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }

@@ -29,7 +29,8 @@ pub struct Request<'a> {
     pub batch_invariant: bool,
     /// Arguments with which this executable does the tuner's jobs ([`work`](crate::work)).
     pub worker: &'a [&'a str],
-    /// A candidate that is silent for so long counts as hung; those that take long for a reason are given more.
+    /// A candidate that is silent for so long counts as hung; those that take long for a reason, and the first, are given
+    /// more.
     pub patience: Duration,
 }
 

@@ -59,6 +59,7 @@ pub fn text(report: &BenchReport, output: Output) -> String {
     out += &ours(report).render(width, paint);
     if !report.peers.is_empty() {
         out += &format!("\n{}", race(report).render(width, paint));
+        out += &format!("  {}\n", paint.on(Style::Dim, "* its time over ours, round by round"));
     }
     for (name, why) in &report.absent {
         out += &format!("  {}\n", paint.on(Style::Dim, &format!("{name} did not run: {why}")));
@@ -100,7 +101,7 @@ fn race(report: &BenchReport) -> Table {
     let mut table = Table::new(&[
         ("  peer", Align::Left),
         ("time", Align::Right),
-        ("over ours", Align::Right),
+        ("over ours*", Align::Right),
         ("95 %", Align::Left),
         ("ours is", Align::Left),
         ("it ran", Align::Left),

@@ -1,10 +1,10 @@
 //! `check`: a kernel against its reference.
 
 use serde::Serialize;
-use tilewright::check::external::{self, External};
+use tilewright::check::external;
 use tilewright::check::{Cpu, Executor, Interp, Options, Report, Verdict, check};
 use tilewright::diag::Result;
-use tilewright::kernels::{Family, Inputs, Problem};
+use tilewright::kernels::{Family, Problem};
 use tilewright::store::{self, CheckRecord, Store};
 use tilewright::{CPU, Chosen, Kernel, Session, Source, brief, memory, store_problem};
 
@@ -26,14 +26,15 @@ struct Whole<'a> {
 /// Checks the problem that was asked for, and says what was found.
 pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
     let (family, problem) = args.problem.resolve_with(&[INTERP])?;
-    let externals = args.input.iter().map(|text| external::read(text)).collect::<Result<Vec<_>>>()?;
     let session = global.session(args.batch_invariant)?;
     let on_cpu = args.problem.target == CPU;
+    // A verdict that cannot be kept is told of before it is worked for.
+    let store = if on_cpu { Some(session.store()?) } else { None };
     let chosen = session.choose(family, &problem, CPU)?;
     if let Some(warning) = chosen.warning.as_ref().filter(|_| on_cpu) {
         output.warn(warning);
     }
-    let (given, remarks) = fit(family, &problem, &chosen, &externals)?;
+    let (given, remarks) = external::given(&args.input, &family.build(&problem, &chosen.config)?)?;
     let options = Options {
         seed: global.seed,
         budget: args.budget,
@@ -53,8 +54,8 @@ pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
     };
     let whole = Whole { target: &args.problem.target, config_source: &chosen.source, report: &report };
     output.result(&whole, || text(family, &problem, &report, output))?;
-    if on_cpu {
-        keep(family, &problem, &chosen, &session, &report)?;
+    if let Some(store) = store {
+        keep(family, &problem, &chosen, &session, &store, &report)?;
     }
     Ok(if report.held() { Ended::Held } else { Ended::Failed })
 }
@@ -90,34 +91,16 @@ fn on_executor(
     check(family, problem, &chosen.config, executor, options)
 }
 
-/// The operands that the user gives, and a sentence on each.
-fn fit(
-    family: &dyn Family,
-    problem: &Problem,
-    chosen: &Chosen,
-    externals: &[External],
-) -> Result<(Inputs, Vec<String>)> {
-    let program = family.build(problem, &chosen.config)?;
-    let mut inputs = Inputs::new();
-    let mut remarks = Vec::new();
-    for external in externals {
-        let (tensor, remark) = external::fit(external, &program)?;
-        inputs.insert(external.name.clone(), tensor);
-        remarks.push(remark);
-    }
-    Ok((inputs, remarks))
-}
-
 /// Keeps the verdict in the store.
 pub fn keep(
     family: &dyn Family,
     problem: &Problem,
     chosen: &Chosen,
     session: &Session,
+    store: &Store,
     report: &Report,
 ) -> Result<()> {
     let kernel = Kernel::new(family, problem, chosen.clone(), session)?;
-    let store: Store = session.store()?;
     let verdict = match report.verdict {
         Verdict::Held => store::Verdict::Held,
         Verdict::Failed => store::Verdict::Failed,

@@ -128,7 +128,7 @@ impl Tour<'_> {
             check::perform(self.family, self.problem, &chosen, self.session, &options)?
         };
         self.output.text(&check::text(self.family, self.problem, &report, self.output))?;
-        check::keep(self.family, self.problem, &chosen, self.session, &report)?;
+        check::keep(self.family, self.problem, &chosen, self.session, &self.session.store()?, &report)?;
         Ok(report)
     }
 }

@@ -57,6 +57,7 @@ pub fn perform(
     session.require_runnable()?;
     // Missing tools are told of before anything is measured.
     tools::clang()?;
+    let store = session.store()?;
     let default = family.default_config(problem, &session.machine);
     memory::require(&family.build(problem, &default)?, 2.0, &brief(family, problem))?;
     let (ceilings, _) = {
@@ -76,7 +77,6 @@ pub fn perform(
         worker: &worker::TUNE,
         patience: Request::PATIENCE,
     };
-    let store = session.store()?;
     let mut bar = Bar::new("ranking configs", output.quiet);
     let report = tune(&request, &store, &mut |p: &tune::Progress<'_>| {
         let what = match p.stage {

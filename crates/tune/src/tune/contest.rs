@@ -50,10 +50,11 @@ impl Search<'_> {
 
     fn time_once(&self, contestants: &[usize], rounds: Rounds) -> Result<Ended> {
         let configs: Vec<Config> = contestants.iter().map(|&i| self.candidates[i].config.clone()).collect();
-        let known = self.yardstick.and_then(|y| self.candidates[y].seconds()).unwrap_or(0.0);
+        let known = self.yardstick.and_then(|y| self.candidates[y].seconds());
         let runs = (configs.len() * (rounds.least + 3)) as f64;
-        let usual = Duration::from_secs_f64((10.0 * rounds.seconds + 20.0 * known * runs).min(1e6));
-        let limit = usual + self.request.patience.max(self.slowest_check.unwrap_or_default());
+        let usual = 10.0 * rounds.seconds + 20.0 * known.unwrap_or(0.0) * runs;
+        let patience = self.patience(known.is_some()).max(self.slowest_check.unwrap_or_default());
+        let limit = Duration::from_secs_f64(usual.min(1e6)) + patience;
         self.children.run(Task::Time { configs, rounds }, limit)
     }
 

@@ -17,6 +17,9 @@ use crate::request::Stage;
 /// Candidates that are timed together, beside the yardstick.
 const TOGETHER: usize = 4;
 
+/// The first job of a kind may take so many times the caller's patience.
+const UNINFORMED: u32 = 6;
+
 impl Search<'_> {
     /// Checks and times candidates until the budget, less what the last comparison needs, is used up.
     pub(super) fn screen(&mut self, watch: Watch<'_>) -> Result<()> {
@@ -98,7 +101,12 @@ impl Search<'_> {
     fn check_limit(&self) -> Duration {
         let left = self.request.budget.saturating_sub(self.start.elapsed());
         let usual = self.slowest_check.map_or(left, |slowest| (slowest * 5).min(left));
-        usual.max(self.request.patience)
+        usual.max(self.patience(self.slowest_check.is_some()))
+    }
+
+    /// The caller's patience; more of it while nothing shows how long a job takes on this machine as busy as it is.
+    pub(super) fn patience(&self, informed: bool) -> Duration {
+        if informed { self.request.patience } else { self.request.patience * UNINFORMED }
     }
 
     /// Times a batch of checked candidates, in turn with the yardstick.
