@@ -148,11 +148,12 @@ pub fn text(family: &dyn Family, problem: &Problem, report: &Report, output: Out
         ),
     ]);
     let undecided = if report.undecided > 0 {
-        format!(", {} of them without a finite bound", report.undecided)
+        format!("; {} have no finite bound and prove nothing", report.undecided)
     } else {
         String::new()
     };
-    table.row(["  elements".to_string(), format!("{} held against a bound{undecided}", report.elements)]);
+    let decided = report.elements - report.undecided;
+    table.row(["  elements".to_string(), format!("{decided} held against a bound{undecided}")]);
     if let Some(worst) = &report.worst {
         let e = &worst.element;
         table.row([
