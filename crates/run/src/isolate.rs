@@ -1,6 +1,6 @@
 //! A job in a child process of this same executable, so that its crash or hang ends as a value.
 //!
-//! The parent calls [`Isolated::spawn`] with the arguments of a hidden subcommand; that subcommand calls [`serve`].
+//! The parent names a hidden subcommand to [`Isolated::new`] and calls [`Isolated::spawn`]; that subcommand calls [`serve`].
 //! One JSON value goes in over standard input, one comes out over standard output; the job may log on standard error.
 
 use std::io::{Read, Write};
@@ -30,19 +30,36 @@ pub enum ChildOutcome {
     BadOutput(String),
 }
 
-/// Jobs in child processes of this executable.
-pub struct Isolated;
+/// A job's child process of this executable.
+pub struct Isolated<'a> {
+    args: &'a [&'a str],
+    env: Vec<(String, String)>,
+}
 
-impl Isolated {
-    /// Runs this executable with `args`, gives it `stdin_json`, and waits for its answer for at most `limit`.
+impl<'a> Isolated<'a> {
+    /// This executable with `args`, in this process's environment.
+    pub fn new(args: &'a [&'a str]) -> Isolated<'a> {
+        Isolated { args, env: Vec::new() }
+    }
+
+    /// Sets variables of its environment.
+    pub fn envs<K: Into<String>, V: Into<String>>(
+        mut self,
+        more: impl IntoIterator<Item = (K, V)>,
+    ) -> Isolated<'a> {
+        self.env.extend(more.into_iter().map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Starts it, gives it `stdin_json`, and waits for its answer for at most `limit`.
     ///
     /// Errors (class tool): only where no child could be started or watched; what the child does is an outcome.
-    pub fn spawn(args: &[&str], stdin_json: &Value, limit: Duration) -> Result<ChildOutcome> {
+    pub fn spawn(self, stdin_json: &Value, limit: Duration) -> Result<ChildOutcome> {
         let exe = std::env::current_exe().map_err(|e| {
             Diagnostic::tool("run/spawn-failed", format!("this executable cannot be found again: {e}"))
         })?;
         let mut command = Command::new(exe);
-        command.args(args);
+        command.args(self.args).envs(self.env);
         let output = run_child(command, stdin_json.to_string().as_bytes(), limit)?;
         Ok(match output.status {
             ChildStatus::TimedOut => ChildOutcome::Hung,

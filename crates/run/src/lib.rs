@@ -21,6 +21,7 @@ pub mod prepared;
 pub mod program;
 pub mod testing;
 pub mod tools;
+pub mod tpu;
 
 pub use compile::{Object, assembly, compile_llvm};
 pub use host::Host;

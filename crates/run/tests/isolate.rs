@@ -51,7 +51,7 @@ fn child(kind: &str) -> ExitCode {
 
 fn parent() {
     let run =
-        |kind: &str, limit| Isolated::spawn(&["isolated-job", kind], &json!({ "n": 21 }), limit).unwrap();
+        |kind: &str, limit| Isolated::new(&["isolated-job", kind]).spawn(&json!({ "n": 21 }), limit).unwrap();
     let long = Duration::from_secs(30);
     assert_eq!(run("double", long), ChildOutcome::Ok(json!({ "answer": 42 })));
     assert_eq!(run("sleep", Duration::from_millis(200)), ChildOutcome::Hung);

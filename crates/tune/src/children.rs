@@ -48,7 +48,7 @@ impl<'a> Children<'a> {
         };
         let job = serde_json::to_value(job)
             .map_err(|e| Diagnostic::tool("tune/bad-job", format!("a job has no JSON form: {e}")))?;
-        Ok(read(Isolated::spawn(r.worker, &job, limit)?))
+        Ok(read(Isolated::new(r.worker).spawn(&job, limit)?))
     }
 
     fn run_timed(&self, task: Task, limit: Duration) -> Result<(Ended, Duration)> {

@@ -28,7 +28,7 @@ const LEVELS: [CpuFeatures; 4] =
 
 /// Runs the file in a child process. Yields what failed; a crash or a hang is an error.
 pub fn in_child(file: &File) -> Result<String, String> {
-    match Isolated::spawn(&[CHILD_COMMAND, &file.name], &json!(null), LIMIT).map_err(|d| d.to_string())? {
+    match Isolated::new(&[CHILD_COMMAND, &file.name]).spawn(&json!(null), LIMIT).map_err(|d| d.to_string())? {
         ChildOutcome::Ok(answer) => {
             answer["failed"].as_str().map(str::to_string).ok_or(format!("answered {answer}"))
         }

@@ -1,0 +1,158 @@
+//! The chips that the compiler makes code for, and how many of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tilewright_diag::{Diagnostic, Result};
+
+/// A generation of TPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chip {
+    /// TPU v5e.
+    V5e,
+    /// TPU v5p.
+    V5p,
+    /// TPU v6e (Trillium).
+    V6e,
+    /// TPU7x (Ironwood).
+    Tpu7x,
+}
+
+impl Chip {
+    /// All, oldest first.
+    pub const ALL: [Chip; 4] = [Chip::V5e, Chip::V5p, Chip::V6e, Chip::Tpu7x];
+
+    /// Its target's name on the command line.
+    pub fn target(self) -> &'static str {
+        match self {
+            Chip::V5e => "tpu-v5e",
+            Chip::V5p => "tpu-v5p",
+            Chip::V6e => "tpu-v6e",
+            Chip::Tpu7x => "tpu7x",
+        }
+    }
+
+    /// The chip behind a target's name.
+    ///
+    /// # Errors
+    /// `tpu/unknown-target`, with the nearest.
+    pub fn of_target(name: &str) -> Result<Chip> {
+        let found = Chip::ALL.into_iter().find(|c| c.target() == name);
+        found.ok_or_else(|| {
+            Diagnostic::unknown(
+                "tpu/unknown-target",
+                "TPU target",
+                name,
+                Chip::ALL.iter().map(|c| c.target()),
+            )
+        })
+    }
+
+    /// Its name in the compiler's topologies.
+    pub fn topology_name(self) -> &'static str {
+        match self {
+            Chip::V5e => "v5e",
+            Chip::V5p => "v5p",
+            Chip::V6e => "v6e",
+            Chip::Tpu7x => "tpu7x",
+        }
+    }
+
+    /// Whether its interconnect is a torus of three dimensions.
+    fn is_3d(self) -> bool {
+        matches!(self, Chip::V5p | Chip::Tpu7x)
+    }
+}
+
+/// Chips in the shape of their interconnect, such as `v5e:4x4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Topology {
+    /// The generation.
+    pub chip: Chip,
+    /// Chips along each dimension; the third is 1 where the interconnect has two.
+    pub shape: [usize; 3],
+}
+
+impl Topology {
+    /// The smallest topology whose TensorCores are at least `cores`: a power of two along each dimension, the first
+    /// dimensions the longest.
+    pub fn fitting(chip: Chip, cores: usize) -> Topology {
+        let mut shape = [1; 3];
+        // v5p's smallest slice is 2x2x1: the compiler refuses single chips of it.
+        if chip == Chip::V5p {
+            shape = [2, 2, 1];
+        }
+        let dimensions = if chip.is_3d() { 3 } else { 2 };
+        let mut next = 0;
+        while shape.iter().product::<usize>() < cores {
+            shape[next] *= 2;
+            next = (next + 1) % dimensions;
+        }
+        Topology { chip, shape }
+    }
+
+    /// Reads `v5e:4x4`, or `4x4` for a chip that is known.
+    ///
+    /// # Errors
+    /// `tpu/topology`.
+    pub fn parse(text: &str, chip: Chip) -> Result<Topology> {
+        let wrong = |rule: &str| {
+            Diagnostic::request("tpu/topology", format!("`{text}` is no topology of {}", chip.target()))
+                .rule(rule)
+                .help(format!("`{}`", Topology::fitting(chip, 4)))
+        };
+        let shape = match text.split_once(':') {
+            Some((name, shape)) if name == chip.topology_name() => shape,
+            Some(_) => return Err(wrong("a topology is of the target's chips")),
+            None => text,
+        };
+        let sizes: Option<Vec<usize>> =
+            shape.split('x').map(|s| s.parse().ok().filter(|n| (1..=64).contains(n))).collect();
+        match (sizes.as_deref(), chip.is_3d()) {
+            (Some(&[x, y]), false) => Ok(Topology { chip, shape: [x, y, 1] }),
+            (Some(&[x, y, z]), true) => Ok(Topology { chip, shape: [x, y, z] }),
+            (_, false) => Err(wrong("two sizes from 1 to 64: `4x4`")),
+            (_, true) => Err(wrong("three sizes from 1 to 64: `2x2x1`")),
+        }
+    }
+
+    /// Chips in it.
+    pub fn chips(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.shape;
+        write!(f, "{}:{x}x{y}", self.chip.topology_name())?;
+        if self.chip.is_3d() { write!(f, "x{z}") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_that_fits() {
+        let fitting = |chip, cores| Topology::fitting(chip, cores).to_string();
+        assert_eq!(fitting(Chip::V5e, 1), "v5e:1x1");
+        assert_eq!(fitting(Chip::V5e, 4), "v5e:2x2");
+        assert_eq!(fitting(Chip::V6e, 16), "v6e:4x4");
+        assert_eq!(fitting(Chip::V6e, 5), "v6e:4x2");
+        assert_eq!(fitting(Chip::Tpu7x, 1), "tpu7x:1x1x1");
+        assert_eq!(fitting(Chip::V5p, 1), "v5p:2x2x1");
+    }
+
+    #[test]
+    fn topologies_are_read() {
+        assert_eq!(Topology::parse("v5e:4x4", Chip::V5e).unwrap().chips(), 16);
+        assert_eq!(Topology::parse("2x2x1", Chip::Tpu7x).unwrap().to_string(), "tpu7x:2x2x1");
+        for (text, chip) in [("v6e:4x4", Chip::V5e), ("4", Chip::V5e), ("0x4", Chip::V5e), ("2x2", Chip::V5p)]
+        {
+            assert_eq!(Topology::parse(text, chip).unwrap_err().code, "tpu/topology", "{text}");
+        }
+    }
+}
