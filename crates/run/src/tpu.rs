@@ -5,6 +5,7 @@
 //! compiler's version and the flags.
 
 mod dump;
+mod install;
 mod libtpu;
 mod options;
 pub mod pjrt;
@@ -21,6 +22,7 @@ use crate::cache::{Cache, Key};
 use crate::isolate::{ChildOutcome, Isolated};
 
 pub use dump::Dump;
+pub use install::{LICENCE, install};
 pub use libtpu::{LIBTPU_ENV, Libtpu, PINNED, libtpu};
 pub use options::partitions;
 pub use pjrt::{Fault, MemoryStats};

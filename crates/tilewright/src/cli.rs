@@ -36,8 +36,8 @@ pub struct Global {
     /// The store of results [default: $TILEWRIGHT_STORE, else in the user's data folder].
     #[arg(long, global = true, value_name = "FILE")]
     pub store: Option<String>,
-    /// Threads that run kernels [default: all cores].
-    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..))]
+    /// Threads that run kernels, at most 1024 [default: all cores].
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// The CPU to make code for: `native`, or `baseline`, `avx2`, `avx512` and extensions (`avx512,bf16,vnni`).
     #[arg(long, global = true, value_name = "LIST")]
@@ -68,6 +68,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// The fastest config of a kernel that is right, kept for the next time.
     Tune(TuneArgs),
+    /// Installs a vendor's compiler for you, after saying whose it is.
+    Setup(SetupArgs),
     /// The five-minute walk through all of it.
     Tour,
     /// A job of this program's own in a process of its own.
@@ -84,6 +86,8 @@ pub enum Command {
 pub enum WorkerJob {
     /// Candidates of a tuning run.
     Tune,
+    /// A compilation by the TPU compiler.
+    Tpu,
 }
 
 /// A problem of a kernel family on a target.
@@ -179,6 +183,21 @@ pub struct TuneArgs {
     /// Keep only configs by which a row's result does not depend on the other rows, bit for bit.
     #[arg(long)]
     pub batch_invariant: bool,
+}
+
+/// `setup`.
+#[derive(Args, Debug)]
+pub struct SetupArgs {
+    /// Which.
+    #[arg(value_enum, value_name = "TOOLCHAIN")]
+    pub toolchain: Toolchain,
+}
+
+/// Toolchains that are other people's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Toolchain {
+    /// Google's TPU compiler, libtpu: needs no TPU.
+    Tpu,
 }
 
 /// Where a kernel stands on its way to machine code.

@@ -101,7 +101,7 @@ fn a_wrong_request_exits_2_with_one_clear_diagnostic() {
         ),
         (
             &["check", "softmax", "rows=3", "cols=4", "--threads", "-1"],
-            "error[cli/value]: `-1` is no value of `--threads`\n  note: -1 is not in 1..=65535\n",
+            "error[cli/value]: `-1` is no value of `--threads`\n  note: -1 is not in 1..=1024\n",
         ),
         (
             &["check", "softmax", "rows=3", "cols=4", "--input", "x=a.npy:w"],

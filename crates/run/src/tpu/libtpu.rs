@@ -31,14 +31,14 @@ pub struct Libtpu {
 pub fn libtpu() -> Result<Libtpu> {
     if let Some(chosen) = std::env::var_os(LIBTPU_ENV).filter(|c| !c.is_empty()) {
         let chosen = PathBuf::from(chosen);
-        return at(&chosen).ok_or_else(|| {
+        return libtpu_at(&chosen).ok_or_else(|| {
             missing(format!("{LIBTPU_ENV} names `{}`, where no libtpu.so is", chosen.display()))
         });
     }
-    if let Some(found) = folder().as_deref().and_then(at) {
+    if let Some(found) = folder().as_deref().and_then(libtpu_at) {
         return Ok(found);
     }
-    wheel().as_deref().and_then(at).ok_or_else(|| missing("libtpu is not installed".to_string()))
+    wheel().as_deref().and_then(libtpu_at).ok_or_else(|| missing("libtpu is not installed".to_string()))
 }
 
 /// Where `setup tpu` installs the pinned version: in the user's data folder.
@@ -50,7 +50,7 @@ pub fn folder() -> Option<PathBuf> {
 }
 
 /// The library at a path: the file itself, or within a folder of it.
-fn at(path: &Path) -> Option<Libtpu> {
+pub(super) fn libtpu_at(path: &Path) -> Option<Libtpu> {
     let places = [path.to_path_buf(), path.join("libtpu.so"), path.join("libtpu").join("libtpu.so")];
     let path = places.into_iter().find(|p| p.is_file())?;
     let version = wheel_version(&path).or_else(|| stamp(&path))?;
@@ -98,12 +98,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("libtpu")).unwrap();
         std::fs::create_dir_all(folder.path().join("libtpu-0.0.99.dist-info")).unwrap();
-        assert_eq!(at(folder.path()), None);
+        assert_eq!(libtpu_at(folder.path()), None);
         std::fs::write(folder.path().join("libtpu/libtpu.so"), "x").unwrap();
-        let found = at(folder.path()).unwrap();
+        let found = libtpu_at(folder.path()).unwrap();
         assert_eq!(found.version, "0.0.99");
-        assert_eq!(at(&found.path), Some(found.clone()));
-        assert_eq!(at(&folder.path().join("libtpu")), Some(found));
+        assert_eq!(libtpu_at(&found.path), Some(found.clone()));
+        assert_eq!(libtpu_at(&folder.path().join("libtpu")), Some(found));
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
         let lone = folder.path().join("a/b/libtpu.so");
         std::fs::create_dir_all(lone.parent().unwrap()).unwrap();
         std::fs::write(&lone, "xyz").unwrap();
-        assert!(at(&lone).unwrap().version.starts_with("unknown-3-"));
+        assert!(libtpu_at(&lone).unwrap().version.starts_with("unknown-3-"));
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod kernels;
+mod setup;
 mod show;
 mod targets;
 mod tour;
@@ -36,6 +37,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Check(args) => check::run(&args, &cli.global, output),
         Command::Bench(args) => bench::run(&args, &cli.global, output),
         Command::Tune(args) => tune::run(&args, &cli.global, output),
+        Command::Setup(args) => setup::run(&args, output),
         Command::Tour => tour::run(&cli.global, output),
         Command::Worker { job } => worker::run(job),
     }

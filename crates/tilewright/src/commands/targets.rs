@@ -1,13 +1,14 @@
 //! `targets`: this machine, its ceilings, the toolchains.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use tilewright::Session;
 use tilewright::diag::Result;
 use tilewright::measure::ceilings::{self, Ceilings, Level, Origin};
-use tilewright::run::{Host, tools};
+use tilewright::run::{Host, tools, tpu};
 use tilewright::target_cpu::features::CpuFeatures;
 
 use super::Ended;
@@ -50,8 +51,11 @@ pub fn run(args: &TargetsArgs, global: &Global, output: Output) -> Result<Ended>
         let _spinner = Spinner::new("measuring this machine's ceilings", output.quiet);
         if args.remeasure { ceilings::load_or_measure(&path, Duration::ZERO)? } else { session.ceilings()? }
     };
-    let toolchains = vec![clang()];
-    let ready = toolchains.iter().all(|t| t.path.is_some());
+    let clang = toolchain("clang", "compiles kernels for `cpu`", tools::clang().map(|c| (c.version, c.path)));
+    let libtpu = tpu::libtpu().map(|t| (t.version, t.path));
+    let libtpu = toolchain("libtpu", "compiles programs for TPUs, which it needs none of", libtpu);
+    let ready = clang.path.is_some();
+    let toolchains = vec![clang, libtpu];
     let report = Report {
         targets: [Target { name: "cpu", features: session.features.to_string(), ready }],
         host: session.host.clone(),
@@ -63,19 +67,13 @@ pub fn run(args: &TargetsArgs, global: &Global, output: Output) -> Result<Ended>
     Ok(Ended::Held)
 }
 
-fn clang() -> Toolchain {
-    let purpose = "compiles kernels for `cpu`";
-    match tools::clang() {
-        Ok(clang) => Toolchain {
-            name: "clang",
-            purpose,
-            version: Some(clang.version),
-            path: Some(clang.path.display().to_string()),
-            get: None,
-        },
-        Err(d) => {
-            Toolchain { name: "clang", purpose, version: None, path: None, get: d.help.or(Some(d.message)) }
+fn toolchain(name: &'static str, purpose: &'static str, found: Result<(String, PathBuf)>) -> Toolchain {
+    match found {
+        Ok((version, path)) => {
+            let path = Some(path.display().to_string());
+            Toolchain { name, purpose, version: Some(version), path, get: None }
         }
+        Err(d) => Toolchain { name, purpose, version: None, path: None, get: d.help.or(Some(d.message)) },
     }
 }
 
@@ -97,8 +95,13 @@ fn text(report: &Report, session: &Session, origin: &Origin, output: Output) -> 
     for t in &report.toolchains {
         match (&t.version, &t.path, &t.get) {
             (Some(version), Some(path), _) => {
-                let _ =
-                    writeln!(out, "  {} {version} ({path}): {}", paint.on(Style::Good, "present"), t.purpose);
+                let _ = writeln!(
+                    out,
+                    "  {} {} {version} ({path}): {}",
+                    paint.on(Style::Good, "present"),
+                    t.name,
+                    t.purpose
+                );
             }
             (_, _, get) => {
                 let get = get.clone().unwrap_or_default();

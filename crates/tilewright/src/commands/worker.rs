@@ -2,6 +2,7 @@
 
 use tilewright::diag::Result;
 use tilewright::run::isolate::serve;
+use tilewright::run::tpu;
 use tilewright::tune;
 
 use super::Ended;
@@ -14,6 +15,7 @@ pub const TUNE: [&str; 2] = ["worker", "tune"];
 pub fn run(job: WorkerJob) -> Result<Ended> {
     match job {
         WorkerJob::Tune => serve(tune::work)?,
+        WorkerJob::Tpu => serve(tpu::work)?,
     }
     Ok(Ended::Held)
 }
