@@ -133,6 +133,12 @@ impl Cache {
     /// deleted, and counts as absent.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
+        // Reading what is no file, such as a pipe, might never end.
+        if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            (self.log)(&format!("cache: `{}` is no file; compiling again", path.display()));
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+            return None;
+        }
         let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => return None,
@@ -154,6 +160,12 @@ impl Cache {
                 None
             }
         }
+    }
+
+    /// Deletes an entry, where it is.
+    pub fn remove(&self, key: Key) {
+        // An entry that cannot be deleted is one that another process deleted.
+        let _ = fs::remove_file(self.path(key));
     }
 
     /// Writes an entry and returns its path; then evicts the least recently used entries beyond the bound.
@@ -242,9 +254,12 @@ impl Cache {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
-    Diagnostic::tool("run/cache-unwritable", format!("cannot keep compiled kernels: {error}"))
-        .at(Span::file(path.display().to_string()))
-        .help(format!("set {CACHE_ENV} to a folder that can be written"))
+    let d = Diagnostic::tool("run/cache-unwritable", format!("cannot keep compiled kernels: {error}"))
+        .at(Span::file(path.display().to_string()));
+    if path.extension().is_some() && path.is_dir() {
+        return d.help("remove the folder that stands there: a compiled kernel belongs in its place");
+    }
+    d.help(format!("set {CACHE_ENV} to a folder that can be written and has room"))
 }
 
 /// The key is hashed with the payload, so that an entry under another's name is found out.

@@ -97,6 +97,34 @@ pub fn run_child(mut command: Command, stdin: &[u8], limit: Duration) -> Result<
     })
 }
 
+/// Runs `command` to its end or to `limit`, its output streams being this process's own and its input empty. It stays in
+/// this process's group, so that what interrupts the one interrupts the other, and ends with the calling thread.
+///
+/// Errors: as [`run_child`].
+pub fn run_attached(mut command: Command, limit: Duration) -> Result<ChildStatus> {
+    let start = Instant::now();
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null());
+    let die_with_parent =
+        || rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from);
+    // SAFETY: as in `run_child`.
+    unsafe { command.pre_exec(die_with_parent) };
+    let mut child = command
+        .spawn()
+        .map_err(|e| Diagnostic::tool("run/spawn-failed", format!("cannot start `{program}`: {e}")))?;
+    let pid = Pid::from_child(&child);
+    let mut streams =
+        Streams { stdin: None, rest: &[], stdout: Output::new(None), stderr: Output::new(None) };
+    let ended_in_time = streams.supervise(pid, start, limit);
+    if !matches!(ended_in_time, Ok(true)) {
+        // Failure means that it has ended meanwhile.
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(|e| child_io(&program, e))?;
+    let ended_in_time = ended_in_time.map_err(|e| child_io(&program, e))?;
+    Ok(if ended_in_time { describe(status) } else { ChildStatus::TimedOut })
+}
+
 /// `SIGSEGV` for 11, and so on; `signal 40` for one without a common name. Linux numbering.
 pub fn signal_name(number: i32) -> String {
     const NAMES: [&str; 31] = [

@@ -45,6 +45,11 @@ impl Object {
         self.cache.put(self.key, &self.bytes).map(drop)
     }
 
+    /// Deletes it from the cache: it is no object, and the next compile shall make one.
+    pub fn discard(&self) {
+        self.cache.remove(self.key);
+    }
+
     /// The bytes of the ELF file, as they were verified.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -64,6 +64,22 @@ pub struct Pool {
     unanswered: Arc<AtomicUsize>,
 }
 
+/// Gives this process's other parallel work (the interpreter's grid cells, the compiles of a check) `threads` threads; 0 for
+/// as many as this process has cores. The first call decides.
+///
+/// Errors: `run/no-threads` (class tool) where the system refuses them.
+pub fn work_on(threads: usize) -> Result<()> {
+    let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    match built {
+        // The system's refusal has a source; that the pool was built before has none.
+        Err(e) if std::error::Error::source(&e).is_some() => {
+            Err(Diagnostic::tool("run/no-threads", format!("no threads to work on: {e}"))
+                .help("fewer `--threads`, or a higher limit of processes (`ulimit -u`)"))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Pool {
     /// A pool of `threads` threads, the calling one included; 0 asks for as many as this process has cores.
     ///

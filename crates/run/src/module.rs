@@ -38,7 +38,8 @@ pub struct Module {
 impl Module {
     /// Loads an object. It stays loaded while the module or any of its entries lives.
     ///
-    /// Errors: `run/load-failed` (class tool), with the loader's words, e.g. an undefined symbol.
+    /// Errors: `run/load-failed` (class tool), with the loader's words, e.g. an undefined symbol. The object is then deleted
+    /// from the cache.
     pub fn load(object: &Object) -> Result<Module> {
         provide_libm();
         let open = || {
@@ -56,9 +57,14 @@ impl Module {
         };
         match opened {
             Ok(library) => Ok(Module { library: Arc::new(library), path }),
-            Err(e) => Err(Diagnostic::tool("run/load-failed", "the system's loader refused the object")
-                .at(Span::file(path))
-                .note(words(&e))),
+            Err(e) => {
+                object.discard();
+                Err(Diagnostic::tool("run/load-failed", "the system's loader refused the object")
+                    .at(Span::file(path))
+                    .rule("what the compiler made is a shared object of this machine")
+                    .note(words(&e))
+                    .help("run it again: the object is deleted and compiled anew; if that fails too, the compiler is broken"))
+            }
         }
     }
 

@@ -88,6 +88,8 @@ pub struct BenchReport {
     pub peers: BTreeMap<String, PeerReport>,
     /// Peers that were asked for and did not run, each with the reason.
     pub absent: BTreeMap<String, String>,
+    /// What casts doubt on these numbers, or kept them from being kept.
+    pub warnings: Vec<String>,
 }
 
 /// One peer in the same run.
@@ -95,11 +97,9 @@ pub struct BenchReport {
 pub struct PeerReport {
     /// Median time of a call.
     pub seconds: f64,
-    /// The peer's seconds over ours: above 1, ours is faster. Taken round by round, since both saw the same state of the
-    /// machine in each (the Hodges-Lehmann centre of the log ratios, [`compare::ratio`]), so that it need not be exactly
-    /// the ratio of the two medians; that it is where rounds are too few.
+    /// The peer's median seconds over ours: above 1, ours is faster.
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio; absent where rounds are too few.
+    /// 95 % confidence interval of the ratio, over whole rounds ([`ratio()`]); absent where they are too few.
     pub ratio_ci: Option<Interval>,
     /// Whether ours is faster or slower, beyond noise.
     pub verdict: compare::Verdict,
@@ -111,7 +111,7 @@ pub struct PeerReport {
 
 /// Benchmarks a problem with the config that was chosen for it, and keeps the result in the session's store.
 ///
-/// A config that no tuning run has checked is held against the reference in one case first. Call it before the program
+/// The kernel is held against the reference in one case first. Call it before the program
 /// starts threads where it names peers: their libraries are opened. `watch` hears how far the timed run is.
 ///
 /// # Errors
@@ -130,9 +130,7 @@ pub fn bench(
     // A store that cannot be used is known before anything is measured.
     let store = session.store()?;
     let kernel = Kernel::new(family, problem, chosen, session)?;
-    if kernel.chosen.source != Source::Tuned {
-        refuse_wrong(session, family, problem, &kernel, options.seed)?;
-    }
+    refuse_wrong(session, family, problem, &kernel, options.seed)?;
     let (ceilings, _) = session.ceilings()?;
     let work = peers::work(family.name(), problem);
     let (able, absent) = peers::able(&found, &work);
@@ -159,7 +157,15 @@ pub fn bench(
     for ((peer, series), ran) in able.iter().zip(others).zip(raced.kernels) {
         report.add_peer(own, series, *peer, ran);
     }
-    store.put_bench(&record(&report, problem, &kernel)?)?;
+    if let Some(why) = ceilings.disturbance() {
+        report.warnings.push(format!(
+            "the machine was busy when its ceilings were measured ({why}): fractions and floor are doubtful"
+        ));
+    }
+    // A measurement that cannot be kept is a measurement all the same.
+    if let Err(d) = store.put_bench(&record(&report, problem, &kernel)?) {
+        report.warnings.push(format!("not kept in the store: {}", d.message));
+    }
     Ok(report)
 }
 
@@ -210,6 +216,7 @@ impl BenchReport {
             launch_seconds: None,
             peers: BTreeMap::new(),
             absent: BTreeMap::new(),
+            warnings: Vec::new(),
         })
     }
 
@@ -220,11 +227,10 @@ impl BenchReport {
             (None, None) => return drop(self.absent.insert(name, "no round was recorded".to_string())),
             (None, Some(summary)) => summary,
         };
-        let paired = ratio(other, own);
         let report = PeerReport {
             seconds: summary.median,
-            ratio: paired.map_or(summary.median / self.seconds, |r| r.value),
-            ratio_ci: paired.map(|r| r.ci),
+            ratio: summary.median / self.seconds,
+            ratio_ci: ratio(other, own).map(|r| r.ci),
             verdict: compare::faster(own, other),
             version: peer.version().to_string(),
             kernel,

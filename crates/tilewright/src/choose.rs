@@ -100,7 +100,9 @@ pub(crate) fn from_store(
     if session.batch_invariant() {
         query = query.batch_invariant();
     }
-    if let Some(best) = store.best(&query)?.value {
+    let found = store.best(&query)?;
+    let mut torn = found.torn;
+    if let Some(best) = found.value {
         let config = Config(best.record.config);
         return Ok(match build(family, problem, &config) {
             Ok(()) => Chosen { config, source: Source::Tuned, warning: None },
@@ -110,15 +112,21 @@ pub(crate) fn from_store(
             )),
         });
     }
-    let near = store.nearest(&query, |other| distance(problem, other))?.value;
-    let Some(near) = near else { return Ok(default(untuned)) };
+    let near = store.nearest(&query, |other| distance(problem, other))?;
+    torn.extend(near.torn);
+    let damaged = match torn.first() {
+        Some(d) => format!("{} tuning records of the store cannot be read ({}). ", torn.len(), d.message),
+        None => String::new(),
+    };
+    let untuned = damaged.clone() + &untuned;
+    let Some(near) = near.value else { return Ok(default(untuned)) };
     let config = Config(near.stored.record.config);
     let other = brief_stored(family, &near.stored.record.problem);
     if build(family, problem, &config).is_err() {
         return Ok(default(untuned));
     }
     let warning = format!(
-        "`{what}` was never tuned on this machine: the config of the nearest tuned problem, `{other}`, is used. {tune} finds its own"
+        "{damaged}`{what}` was never tuned on this machine: the config of the nearest tuned problem, `{other}`, is used. {tune} finds its own"
     );
     let source = Source::Nearest { problem: other, distance: near.distance };
     Ok(Chosen { config, source, warning: Some(warning) })

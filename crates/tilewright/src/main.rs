@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(commands::Ended::Held) => ExitCode::SUCCESS,
         Ok(commands::Ended::Failed) => ExitCode::from(1),
+        Ok(commands::Ended::Status(status)) => ExitCode::from(status),
         Err(fault) => {
             render::show_error(json, &fault);
             ExitCode::from(u8::try_from(fault.class.exit_status()).unwrap_or(2))

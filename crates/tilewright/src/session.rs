@@ -8,7 +8,7 @@ use tilewright_diag::{Diagnostic, Result};
 use tilewright_kernels::{Config, Family, Machine, Problem};
 use tilewright_measure::ceilings::{self, Ceilings, Origin};
 use tilewright_run::cache::Cache;
-use tilewright_run::{Host, Pool};
+use tilewright_run::{Host, Pool, launch};
 use tilewright_store::Store;
 use tilewright_target_cpu::features::CpuFeatures;
 
@@ -47,15 +47,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session with these settings. Nothing is compiled, opened or measured yet.
+    /// A session with these settings. Nothing is compiled, opened or measured yet; the first session of a process decides on
+    /// how many threads its interpreter and its compiles run.
     ///
     /// # Errors
-    /// `cpu/unknown-feature`, `cpu/feature-needs` for features that are none.
+    /// `cpu/unknown-feature`, `cpu/feature-needs` for features that are none; `run/no-threads`.
     pub fn new(settings: Settings) -> Result<Session> {
         let features = CpuFeatures::parse(settings.features.as_deref().unwrap_or("native"))?;
         let host = Host::detect();
         let threads = if settings.threads == 0 { host.logical_cores } else { settings.threads };
         let machine = machine(&host, features, threads);
+        launch::work_on(threads)?;
         Ok(Session { features, threads, machine, host, settings, pool: OnceLock::new() })
     }
 

@@ -34,6 +34,8 @@ pub(crate) enum Fate {
     Measured { seconds: f64, score: Option<f64> },
     /// It may not be used.
     Rejected(Outcome),
+    /// A tool failed on the way: another run may try it again.
+    Faulted(String),
 }
 
 impl Candidate {
@@ -111,6 +113,9 @@ impl Candidate {
     pub fn rejected(&self) -> Option<Rejected> {
         match &self.fate {
             Fate::Rejected(outcome) => Some(rejected(&self.config, outcome)),
+            Fate::Faulted(reason) => {
+                Some(Rejected { config: self.config.clone(), outcome: "faulted", reason: reason.clone() })
+            }
             _ => None,
         }
     }

@@ -75,6 +75,11 @@ pub enum Answer {
         /// In the refuser's words.
         reason: String,
     },
+    /// A tool failed (the compiler, the loader, the disk): nothing is known of the config.
+    Faulted {
+        /// In the tool's words.
+        reason: String,
+    },
     /// To [`Task::Check`].
     Checked(Checked),
     /// To [`Task::Time`], in the order of the configs.

@@ -110,7 +110,7 @@ impl<'a> Records<'a> {
     /// Keeps what is known of a candidate.
     pub fn keep(&self, candidate: &Candidate, role: Role) -> Result<()> {
         let (outcome, seconds) = match &candidate.fate {
-            Fate::Untried => return Ok(()),
+            Fate::Untried | Fate::Faulted(_) => return Ok(()),
             Fate::Measured { seconds, .. } => (Outcome::Measured, Some(*seconds)),
             Fate::Rejected(outcome) => (outcome.clone(), None),
         };

@@ -55,7 +55,7 @@ pub struct Entry {
 pub struct Rejected {
     /// The config.
     pub config: Config,
-    /// `pruned`, `rejected`, `wrong`, `crashed` or `hung`.
+    /// `pruned`, `rejected`, `wrong`, `crashed` or `hung`; `faulted` where a tool failed and nothing is known of it.
     pub outcome: &'static str,
     /// Why.
     pub reason: String,

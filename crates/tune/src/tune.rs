@@ -13,7 +13,7 @@ use tilewright_measure::stats::median;
 use tilewright_run::tools;
 use tilewright_store::{Outcome, Store};
 
-use crate::candidate::{Candidate, rejected};
+use crate::candidate::{Candidate, Fate, rejected};
 use crate::children::Children;
 use crate::model::Model;
 use crate::records::{Known, Records, Role};
@@ -133,6 +133,19 @@ impl<'a> Search<'a> {
 
     fn none_right(&self) -> Box<Diagnostic> {
         let (family, problem) = (self.request.family.name(), self.request.problem);
+        let faults = self.candidates.iter().filter_map(|c| match &c.fate {
+            Fate::Faulted(reason) => Some((&c.config, reason)),
+            _ => None,
+        });
+        if let Some((config, reason)) = faults.clone().next() {
+            let message = format!(
+                "nothing was found out about {} configs of `{family} {problem}`, since a tool failed",
+                faults.count()
+            );
+            return Diagnostic::tool("tune/tool-failed", message)
+                .note(format!("{config}: {reason}"))
+                .help("nothing of it was kept: run it again once the tool works");
+        }
         let asked = if self.request.batch_invariant { "right and batch-invariant" } else { "right" };
         let message = format!("no config of `{family} {problem}` was found to be {asked}");
         let reasons = self.candidates.iter().filter_map(Candidate::rejected).take(5);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 use tilewright_check::Cpu;
 use tilewright_check::inputs::{draw, input_family};
-use tilewright_diag::{Diagnostic, Result};
+use tilewright_diag::{Class, Diagnostic, Result};
 use tilewright_ir::Role;
 use tilewright_kernels::{Config, Family, Inputs, Problem};
 use tilewright_measure::timing::{Contestant, interleave};
@@ -45,8 +45,12 @@ pub fn work_on(job: Value, families: Families<'_>) -> Result<Value> {
         seed: job.seed,
     };
     let answer = match job.task {
-        Task::Check { config, batch_invariant } => subject.check(&config, batch_invariant)?,
-        Task::Time { configs, rounds } => subject.time(&configs, rounds)?,
+        Task::Check { config, batch_invariant } => subject.check(&config, batch_invariant),
+        Task::Time { configs, rounds } => subject.time(&configs, rounds),
+    };
+    let answer = match answer {
+        Err(d) if d.class == Class::Tool => Answer::Faulted { reason: d.to_string() },
+        answer => answer?,
     };
     serde_json::to_value(answer).map_err(bad)
 }
@@ -69,8 +73,10 @@ impl Subject {
         let cpu = self.cpu()?;
         // A refusal of the config, not a failure of the check.
         let compiled = self.family.build(&self.problem, config).and_then(|program| cpu.compile(&program));
-        if let Err(refusal) = compiled {
-            return Ok(Answer::Refused { reason: refusal.to_string() });
+        match compiled {
+            Err(d) if d.class == Class::Tool => return Err(d),
+            Err(refusal) => return Ok(Answer::Refused { reason: refusal.to_string() }),
+            Ok(_) => {}
         }
         let asked = gate::Asked { problem: &self.problem, config, seed: self.seed, batch_invariant };
         gate::judge(self.family, &cpu, asked).map(Answer::Checked)

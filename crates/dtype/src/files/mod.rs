@@ -20,9 +20,15 @@ use crate::{DType, Tensor};
 
 /// Opens a file to read and yields its length in bytes.
 fn open(path: &Path) -> Result<(File, u64)> {
-    let opened = File::open(path).and_then(|file| {
-        let metadata = file.metadata()?;
-        if metadata.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok((file, metadata.len())) }
+    // To open a pipe may wait for ever, and a device may never end.
+    let opened = std::fs::metadata(path).and_then(|metadata| {
+        if metadata.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else if !metadata.is_file() {
+            Err(io::Error::other("it is a pipe or a device, not a file"))
+        } else {
+            Ok((File::open(path)?, metadata.len()))
+        }
     });
     opened.map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => {

@@ -123,7 +123,9 @@ impl Family for Matmul {
         ];
         match rules.into_iter().find(|(broken, ..)| *broken) {
             Some((_, what, rule)) => {
-                Err(Diagnostic::request("problem/conflict", format!("{what} in `matmul {p}`")).rule(rule))
+                Err(Diagnostic::request("problem/conflict", format!("no kernel has {what} in `matmul {p}`"))
+                    .rule(rule)
+                    .help("leave one of the two out"))
             }
             None => Ok(()),
         }

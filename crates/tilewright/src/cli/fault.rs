@@ -75,6 +75,18 @@ fn unknown_option(root: &Command, command: Option<&Command>, option: &str) -> Bo
         .collect();
     let bare = option.split('=').next().unwrap_or(option);
     let d = Diagnostic::request("cli/unknown-option", format!("unknown option `{bare}`"));
+    let elsewhere =
+        root.get_subcommands().find(|c| c.get_arguments().any(|a| a.get_long() == bare.strip_prefix("--")));
+    if let (None, Some(of)) = (known.iter().find(|k| *k == bare), elsewhere) {
+        return d.help(match command {
+            Some(c) => format!("`{bare}` is an option of `{}`, not of `{}`", of.get_name(), c.get_name()),
+            None => format!("`{bare}` stands behind its command: `tilewright {} … {bare}`", of.get_name()),
+        });
+    }
+    if known.iter().any(|k| k == bare) {
+        let name = command.map_or("COMMAND", Command::get_name);
+        return d.help(format!("`{bare}` stands behind its command: `tilewright {name} … {bare}`"));
+    }
     if let Some(near) = nearest(bare, known.iter().map(String::as_str)) {
         return d.help(format!("did you mean `{near}`?"));
     }

@@ -2,25 +2,48 @@
 
 use std::time::Duration;
 
-use tilewright::diag::Result;
+use tilewright::diag::{Diagnostic, Result};
 use tilewright::kernels::{Family, Problem};
 use tilewright::measure::compare::Verdict;
 use tilewright::measure::peers;
 use tilewright::run::tools;
-use tilewright::{BenchOptions, BenchReport, CPU, Session, Source, bench};
+use tilewright::{BenchOptions, BenchReport, CPU, Session, Source, bench, brief};
 
 use super::Ended;
+use super::supervised::{self, Outcome};
 use crate::cli::{BenchArgs, Global};
 use crate::render::{Align, Bar, Output, Style, Table, units};
 
 /// Benches the problem that was asked for.
 pub fn run(args: &BenchArgs, global: &Global, output: Output) -> Result<Ended> {
+    match supervised::run(args.budget, || benched(args, global, output))? {
+        Outcome::Ended(ended) => Ok(ended),
+        Outcome::Died(why) => {
+            let (family, problem) = args.problem.resolve()?;
+            let name = brief(family, &problem);
+            Err(Diagnostic::verdict("bench/died", format!("`{name}` is not timed: {why}"))
+                .help(format!("`tilewright check {name}` says more")))
+        }
+    }
+}
+
+fn benched(args: &BenchArgs, global: &Global, output: Output) -> Result<Ended> {
     let (family, problem) = args.problem.resolve()?;
     let session = global.session(args.batch_invariant)?;
     let peers: Vec<&str> = match args.vs.as_slice() {
         [none] if none == "none" => Vec::new(),
         [all] if all == "all" => peers::NAMES.to_vec(),
-        names => names.iter().map(String::as_str).collect(),
+        names => match names.iter().find(|n| ["all", "none"].contains(&n.as_str())) {
+            Some(word) => {
+                return Err(Diagnostic::request(
+                    "bench/peers",
+                    format!("`{word}` stands beside other peers"),
+                )
+                .rule("`--vs all` and `--vs none` stand alone")
+                .help(format!("`--vs {word}`, or the peers by name")));
+            }
+            None => names.iter().map(String::as_str).collect(),
+        },
     };
     let report = perform(family, &problem, &session, &peers, (args.budget, global.seed), output)?;
     output.result(&report, || text(&report, output))?;
@@ -59,7 +82,9 @@ pub fn text(report: &BenchReport, output: Output) -> String {
     out += &ours(report).render(width, paint);
     if !report.peers.is_empty() {
         out += &format!("\n{}", race(report).render(width, paint));
-        out += &format!("  {}\n", paint.on(Style::Dim, "* its time over ours, round by round"));
+    }
+    for warning in &report.warnings {
+        out += &format!("  {} {warning}\n", paint.on(Style::Warning, "warning:"));
     }
     for (name, why) in &report.absent {
         out += &format!("  {}\n", paint.on(Style::Dim, &format!("{name} did not run: {why}")));
@@ -101,7 +126,7 @@ fn race(report: &BenchReport) -> Table {
     let mut table = Table::new(&[
         ("  peer", Align::Left),
         ("time", Align::Right),
-        ("over ours*", Align::Right),
+        ("over ours", Align::Right),
         ("95 %", Align::Left),
         ("ours is", Align::Left),
         ("it ran", Align::Left),

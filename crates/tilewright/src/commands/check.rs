@@ -9,6 +9,7 @@ use tilewright::store::{self, CheckRecord, Store};
 use tilewright::{CPU, Chosen, Kernel, Session, Source, brief, memory, store_problem};
 
 use super::Ended;
+use super::supervised::{self, Outcome};
 use crate::cli::{CheckArgs, Global};
 use crate::render::{Align, Output, Paint, Spinner, Style, Table, units};
 
@@ -23,8 +24,41 @@ struct Whole<'a> {
     report: &'a Report,
 }
 
+/// The verdict on a kernel that brought its process down.
+#[derive(Serialize)]
+struct Dead<'a> {
+    target: &'a str,
+    kernel: &'a str,
+    problem: String,
+    verdict: Verdict,
+    why: &'a str,
+    cases: [(); 0],
+    worst: Option<()>,
+}
+
 /// Checks the problem that was asked for, and says what was found.
 pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
+    match supervised::run(args.budget, || checked(args, global, output))? {
+        Outcome::Ended(ended) => Ok(ended),
+        Outcome::Died(why) => {
+            let (family, problem) = args.problem.resolve_with(&[INTERP])?;
+            let dead = Dead {
+                target: &args.problem.target,
+                kernel: family.name(),
+                problem: problem.to_string(),
+                verdict: Verdict::Failed,
+                why: &why,
+                cases: [],
+                worst: None,
+            };
+            let verdict = verdict(Verdict::Failed, output.paint());
+            output.result(&dead, || format!("{verdict} {}\n  {why}\n", brief(family, &problem)))?;
+            Ok(Ended::Failed)
+        }
+    }
+}
+
+fn checked(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
     let (family, problem) = args.problem.resolve_with(&[INTERP])?;
     let session = global.session(args.batch_invariant)?;
     let on_cpu = args.problem.target == CPU;
@@ -42,7 +76,7 @@ pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
         given,
         ..Options::default()
     };
-    let report = {
+    let mut report = {
         let _spinner = Spinner::new(&format!("checking {}", brief(family, &problem)), output.quiet);
         let mut report = if on_cpu {
             perform(family, &problem, &chosen, &session, &options)?
@@ -52,11 +86,14 @@ pub fn run(args: &CheckArgs, global: &Global, output: Output) -> Result<Ended> {
         report.notes.splice(0..0, remarks);
         report
     };
+    if let Some(store) = store
+        && let Err(d) = keep(family, &problem, &chosen, &session, &store, &report)
+    {
+        report.notes.push(format!("not kept in the store: {}", d.message));
+        output.warn(&format!("the verdict is not kept in the store: {}", d.message));
+    }
     let whole = Whole { target: &args.problem.target, config_source: &chosen.source, report: &report };
     output.result(&whole, || text(family, &problem, &report, output))?;
-    if let Some(store) = store {
-        keep(family, &problem, &chosen, &session, &store, &report)?;
-    }
     Ok(if report.held() { Ended::Held } else { Ended::Failed })
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod kernels;
 mod setup;
 mod show;
+mod supervised;
 mod targets;
 mod tour;
 mod tune;
@@ -22,6 +23,8 @@ pub enum Ended {
     Held,
     /// A verdict failed. Exit status 1.
     Failed,
+    /// As the process that did the work ended.
+    Status(u8),
 }
 
 /// Carries out a command.

@@ -128,7 +128,8 @@ impl Tour<'_> {
             check::perform(self.family, self.problem, &chosen, self.session, &options)?
         };
         self.output.text(&check::text(self.family, self.problem, &report, self.output))?;
-        check::keep(self.family, self.problem, &chosen, self.session, &self.session.store()?, &report)?;
+        let store = self.session.store()?;
+        check::keep(self.family, self.problem, &chosen, self.session, &store, &report)?;
         Ok(report)
     }
 }

@@ -127,7 +127,7 @@ pub fn text(name: &str, report: &Report, output: Output) -> String {
         out += &format!("  {speedup:.2} times as fast as the default\n");
     }
     let count = |outcome: &str| report.rejected.iter().filter(|r| r.outcome == outcome).count();
-    let fates: Vec<String> = ["wrong", "crashed", "hung", "rejected", "pruned"]
+    let fates: Vec<String> = ["wrong", "crashed", "hung", "faulted", "rejected", "pruned"]
         .iter()
         .filter(|o| count(o) > 0)
         .map(|o| format!("{} {o}", count(o)))
@@ -141,9 +141,12 @@ pub fn text(name: &str, report: &Report, output: Output) -> String {
         units::seconds(report.used),
         units::seconds(report.budget),
     );
-    for r in report.rejected.iter().filter(|r| ["wrong", "crashed", "hung"].contains(&r.outcome)) {
+    for r in report.rejected.iter().filter(|r| ["wrong", "crashed", "hung", "faulted"].contains(&r.outcome)) {
         let first = r.reason.lines().next().unwrap_or_default();
         out += &format!("  {} {}: {first}\n", paint.on(Style::Bad, r.outcome), r.config);
+    }
+    for warning in &report.warnings {
+        out += &format!("  {} {warning}\n", paint.on(Style::Warning, "warning:"));
     }
     out += "  Kept in the store: `bench`, `check` and callers of the library use it.\n";
     out

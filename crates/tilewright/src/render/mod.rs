@@ -88,9 +88,16 @@ pub fn show_error(json: bool, fault: &Diagnostic) {
         return;
     }
     let paint = Paint::for_stream(&std::io::stderr());
-    let text = fault.to_string();
+    let text = printable(&fault.to_string());
     let (head, rest) = text.split_once(": ").unwrap_or(("error", &text));
     write_err(&format!("{}: {rest}\n", paint.on(Style::Bad, head)));
+}
+
+/// Control characters, which a terminal might obey, as their escapes.
+fn printable(text: &str) -> String {
+    let shown =
+        |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 fn write_out(text: &str) -> Result<()> {

@@ -25,7 +25,7 @@ impl Search<'_> {
                     return self.accept(&left, timed);
                 }
                 ended if left.len() == 1 => {
-                    self.reject(left[0], outcome(ended))?;
+                    self.end(left[0], ended)?;
                     left.clear();
                 }
                 _ => left = self.survivors(&left)?,
@@ -42,7 +42,7 @@ impl Search<'_> {
         for &i in contestants {
             match self.time_once(&[i], quick)? {
                 Ended::Answered(Answer::Timed(_)) => survivors.push(i),
-                ended => self.reject(i, outcome(ended))?,
+                ended => self.end(i, ended)?,
             }
         }
         Ok(if survivors.len() == contestants.len() { Vec::new() } else { survivors })
@@ -75,24 +75,40 @@ impl Search<'_> {
         Ok(accepted)
     }
 
-    pub(super) fn reject(&mut self, i: usize, outcome: Outcome) -> Result<()> {
-        self.candidates[i].fate = Fate::Rejected(outcome);
+    /// Ends a candidate whose job gave no answer to what it was asked.
+    pub(super) fn end(&mut self, i: usize, ended: Ended) -> Result<()> {
+        match ended {
+            Ended::Answered(Answer::Refused { reason }) => self.reject(i, Outcome::Rejected { reason }),
+            Ended::Answered(Answer::Faulted { reason }) => self.fault(i, reason),
+            Ended::Answered(_) => self.reject(
+                i,
+                Outcome::Crashed { detail: "it answered another question than it was asked".into() },
+            ),
+            // No code of a candidate's sends this signal: the system does, when memory runs out.
+            Ended::Crashed(detail) if detail.starts_with("SIGKILL") => self
+                .fault(i, "its process was killed from outside, as happens when memory runs out".to_string()),
+            Ended::Crashed(detail) => self.reject(i, Outcome::Crashed { detail }),
+            Ended::Hung => self.reject(i, Outcome::Hung),
+        }
+    }
+
+    /// Leaves a candidate to another run: nothing was found out about it.
+    fn fault(&mut self, i: usize, reason: String) -> Result<()> {
+        self.candidates[i].fate = Fate::Faulted(reason);
+        self.forget_yardstick(i);
+        Ok(())
+    }
+
+    fn forget_yardstick(&mut self, i: usize) {
         self.candidates[i].resumed = false;
         if self.yardstick == Some(i) {
             self.yardstick = None;
         }
-        self.records.keep(&self.candidates[i], Role::Screened)
     }
-}
 
-/// What became of a candidate whose job ended without the answer to it.
-pub(super) fn outcome(ended: Ended) -> Outcome {
-    match ended {
-        Ended::Answered(Answer::Refused { reason }) => Outcome::Rejected { reason },
-        Ended::Answered(_) => {
-            Outcome::Crashed { detail: "it answered another question than it was asked".into() }
-        }
-        Ended::Crashed(detail) => Outcome::Crashed { detail },
-        Ended::Hung => Outcome::Hung,
+    pub(super) fn reject(&mut self, i: usize, outcome: Outcome) -> Result<()> {
+        self.candidates[i].fate = Fate::Rejected(outcome);
+        self.forget_yardstick(i);
+        self.records.keep(&self.candidates[i], Role::Screened)
     }
 }

@@ -6,7 +6,6 @@ use tilewright_diag::Result;
 use tilewright_measure::stats::median;
 use tilewright_store::Outcome;
 
-use super::contest::outcome;
 use super::{CONFIRM_MOST, CONFIRM_SHARE, Search, Watch, relative};
 use crate::candidate::{Candidate, Fate};
 use crate::children::Ended;
@@ -90,7 +89,10 @@ impl Search<'_> {
                 Ended::Answered(Answer::Checked(Checked::Undecided(why))) => {
                     Outcome::Rejected { reason: format!("not proved right: {why}") }
                 }
-                other => outcome(other),
+                other => {
+                    self.end(i, other)?;
+                    continue;
+                }
             };
             self.reject(i, outcome)?;
         }
