@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tilewright_diag::{Diagnostic, Result};
+use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_dtype::Tensor;
 use tilewright_interp::{self as interp, Accuracy, Outcome};
-use tilewright_ir::Program;
+use tilewright_ir::{OpKind, Program};
 use tilewright_kernels::{Config, Family, Inputs, Problem, Work};
 
 use crate::cost;
@@ -117,6 +117,11 @@ impl<'a> Subject<'a> {
         if failure.is_none() {
             failure = outputs.values().find_map(|j| j.worst_wrong.as_ref()).map(|w| self.wrong(source, w));
         }
+        // On a user's own data no reason makes it right.
+        if failure.is_none() && (self.family.overflows().is_none() || !source.given.is_empty()) {
+            let lost = outputs.values().find_map(|j| j.lost.clone());
+            failure = lost.map(|element| self.wrong(source, &(Wrong::Lost, element)));
+        }
         Ok(self.found(source, cells, reference.is_some(), outputs, failure, start))
     }
 
@@ -158,6 +163,12 @@ impl<'a> Subject<'a> {
                      the kernel's source is wrong, or its reference is"
                 ),
             ),
+            Wrong::Lost => (
+                "check/overflow",
+                format!(
+                    "`{output}`{index:?} is {value}, its reference {reference}: a value on the way is too large for its type"
+                ),
+            ),
             Wrong::Value => (
                 "check/wrong-value",
                 format!(
@@ -165,7 +176,23 @@ impl<'a> Subject<'a> {
                 ),
             ),
         };
-        Failure { element: Some(element.clone()), ..self.failure(source, code, message) }
+        let stored_at = self.stored_at(output);
+        Failure { element: Some(element.clone()), stored_at, ..self.failure(source, code, message) }
+    }
+
+    /// Where the source stores an output.
+    fn stored_at(&self, output: &str) -> Option<Span> {
+        let mut found = None;
+        for kernel in &self.program.kernels {
+            kernel.walk(&mut |op| {
+                if let OpKind::Store { array } = op.kind
+                    && kernel.operand(array).name == output
+                {
+                    found = Some(op.loc.span());
+                }
+            });
+        }
+        found
     }
 
     fn failure(&self, source: Source<'_>, code: &'static str, message: String) -> Failure {
@@ -175,6 +202,7 @@ impl<'a> Subject<'a> {
             case: source.name(),
             problem: self.text.clone(),
             element: None,
+            stored_at: None,
             diagnostics: Vec::new(),
         }
     }

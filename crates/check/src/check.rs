@@ -60,6 +60,9 @@ pub fn check(
     options: &Options,
 ) -> Result<Report> {
     let start = Instant::now();
+    if options.batch_invariant {
+        invariance::rows(family)?;
+    }
     let mut report = empty(family, problem, config, executor, options.seed);
     let subjects = subjects(family, problem, config, executor, options, &mut report)?;
     let mut run =
@@ -214,6 +217,14 @@ impl Run<'_> {
     fn decide(&mut self) {
         if self.report.verdict == Verdict::Failed {
             return;
+        }
+        let given = self.report.cases.iter().find(|c| c.case == "given");
+        if let Some(case) = given.filter(|c| c.elements > 0 && c.elements == c.undecided) {
+            self.report.verdict = Verdict::Undecided;
+            self.report.why = Some(format!(
+                "no element has a finite bound on the given data: {} are undecided",
+                case.undecided
+            ));
         }
         if let Some(why) = self.idle(0) {
             self.report.verdict = Verdict::Undecided;

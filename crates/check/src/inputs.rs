@@ -29,6 +29,7 @@ enum Pattern {
     Cancelling,
     Constant,
     Outlier,
+    Last,
     Special,
     Equal,
     Alternating,
@@ -44,6 +45,11 @@ pub static FAMILIES: &[InputFamily] = &[
     row("normal", Pattern::Normal, "Normally distributed with variance 1; integers over their whole range."),
     row("ramp", Pattern::Ramp, "Whole numbers that count up along memory, so that a wrong place shows."),
     row("outlier", Pattern::Outlier, "Normal, with one value a row a thousand times as large."),
+    row(
+        "last",
+        Pattern::Last,
+        "Normal, with the greatest value of each row in its last place, where a running maximum changes latest.",
+    ),
     row("cancelling", Pattern::Cancelling, "Pairs x, -x whose magnitudes span eight powers of two."),
     row("special", Pattern::Special, "Normal, with one NaN, one infinity of each sign, and a negative zero."),
     row(
@@ -240,7 +246,8 @@ impl Draw {
         let (lo, hi) = self.dtype.int_range().unwrap_or((0, 1));
         let rng = &mut self.rng;
         match self.pattern {
-            Pattern::Normal | Pattern::Scaled | Pattern::Outlier => rng.between(lo, hi),
+            Pattern::Last if (i + 1).is_multiple_of(self.cols) => hi,
+            Pattern::Normal | Pattern::Scaled | Pattern::Outlier | Pattern::Last => rng.between(lo, hi),
             Pattern::Small => rng.between(lo.max(-3), hi.min(3)),
             Pattern::Denormal => rng.between(lo.max(-1), 1),
             Pattern::Zeros => 0,
@@ -264,6 +271,8 @@ impl Draw {
         let (d, rng) = (self.dtype, &mut self.rng);
         let x = match self.pattern {
             Pattern::Normal | Pattern::Special | Pattern::Overflow => rng.normal(),
+            Pattern::Last if (i + 1).is_multiple_of(self.cols) => 20.0 + rng.unit(),
+            Pattern::Last => rng.normal(),
             Pattern::Scaled => 30.0 * rng.normal(),
             Pattern::Small => rng.between(-3, 3) as f64,
             Pattern::Zeros => 0.0,

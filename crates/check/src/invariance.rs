@@ -1,6 +1,6 @@
 //! Batch invariance: a row's result does not depend on the rows beside it, bit for bit.
 
-use tilewright_diag::Result;
+use tilewright_diag::{Diagnostic, Result};
 use tilewright_dtype::Tensor;
 use tilewright_kernels::{Config, Family, Inputs, Problem};
 
@@ -14,6 +14,18 @@ use crate::report::Failure;
 /// Rows of the batch that parts are compared with: more than most tiles have, and odd.
 const MOST_ROWS: usize = 131;
 
+/// The size that counts the family's independent rows.
+///
+/// # Errors
+/// `check/no-rows` (class request) where it has none.
+pub fn rows(family: &dyn Family) -> Result<&'static str> {
+    family.rows().ok_or_else(|| {
+        Diagnostic::request("check/no-rows", format!("`{}` has no independent rows", family.name()))
+            .rule("batch invariance is asked of the rows that `Family::rows` names")
+            .help("leave `--batch-invariant` out, or let the family name its rows")
+    })
+}
+
 /// Runs a batch of rows, then parts of it alone, and compares every bit. The parts: single rows, and the first rows of
 /// tail sizes. Says what was compared, or what differed.
 pub(crate) fn check(
@@ -23,12 +35,7 @@ pub(crate) fn check(
     executor: &dyn Executor,
     seed: u64,
 ) -> Result<std::result::Result<String, Failure>> {
-    let Some(key) = family.rows() else {
-        return Ok(Ok(format!(
-            "`{}` has no independent rows: batch invariance says nothing of it",
-            family.name()
-        )));
-    };
+    let key = rows(family)?;
     let rows = problem.dim(key).clamp(3, MOST_ROWS);
     let none = Inputs::new();
     let source = Source { family: &FAMILIES[0], given: &none, turn: 0, seed };
@@ -69,6 +76,7 @@ pub(crate) fn check(
                 element.reference
             );
             return Ok(Err(Failure {
+                stored_at: None,
                 code: "check/batch-variant",
                 message,
                 case: source.name(),

@@ -43,6 +43,8 @@ pub enum Wrong {
     Source,
     /// No legal execution yields it.
     Value,
+    /// It is not finite, its reference is, and no bound says which: a value on the way left its type's range.
+    Lost,
 }
 
 /// What was found on one output.
@@ -52,6 +54,8 @@ pub struct Judged {
     pub elements: usize,
     /// Of those, elements without a finite bound.
     pub undecided: usize,
+    /// Of the undecided ones, one that is not finite although its reference is, within the range of its type.
+    pub lost: Option<Element>,
     /// Elements where zero would have failed.
     pub tight: usize,
     /// Elements whose float64 value is not zero.
@@ -123,7 +127,13 @@ impl Judged {
             return self.wrong(Wrong::Source, place.element(v, Some(r), off));
         }
         match place.bounds.judge(place.i, value) {
-            Verdict::Undecided => self.undecided += 1,
+            Verdict::Undecided => {
+                self.undecided += 1;
+                let finite = |r: &f64| r.abs() <= place.actual.dtype().max_finite();
+                if self.lost.is_none() && !value.is_finite() && reference.as_ref().is_some_and(finite) {
+                    self.lost = Some(place.element(value, reference, f64::INFINITY));
+                }
+            }
             Verdict::Held => {
                 let off = margin(value, v, e);
                 if self.worst.as_ref().is_none_or(|w| off > w.margin) {

@@ -10,7 +10,7 @@ mod cost;
 pub mod executor;
 pub mod external;
 pub mod inputs;
-mod invariance;
+pub mod invariance;
 pub mod judge;
 mod problems;
 mod random;

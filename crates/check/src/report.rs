@@ -1,7 +1,7 @@
 //! What a check found, for people and for programs.
 
 use serde::Serialize;
-use tilewright_diag::Diagnostic;
+use tilewright_diag::{Diagnostic, Span};
 use tilewright_kernels::Config;
 
 use crate::judge::Element;
@@ -97,7 +97,7 @@ pub struct Worst {
 /// Something that is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
-    /// Stable name: `check/wrong-value`, `check/source-disagrees`, `check/unwritten`, `check/missing-output`,
+    /// Stable name: `check/wrong-value`, `check/overflow`, `check/source-disagrees`, `check/unwritten`, `check/missing-output`,
     /// `check/input-changed`, `check/out-of-bounds`, `check/batch-variant`, or the interpreter's.
     pub code: &'static str,
     /// What, in one sentence.
@@ -108,6 +108,8 @@ pub struct Failure {
     pub problem: String,
     /// The element that is furthest off.
     pub element: Option<Element>,
+    /// Where the kernel's source stores that element's output.
+    pub stored_at: Option<Span>,
     /// The findings behind it, with the kernel's source line where it is known.
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -41,6 +41,61 @@ fn correct_kernels_hold() {
     }
 }
 
+/// Softmax over blocks of 16 columns, with a running maximum and sum.
+fn softmax(rescaled: bool, shifted: bool) -> Kernel {
+    let build = move |p: &Problem, _: &Config| {
+        let (rows, cols) = (p.dim("rows"), p.dim("cols"));
+        let k = Builder::new("softmax");
+        let x = k.input_padded("x", DType::F32, &[rows, cols], f64::NEG_INFINITY);
+        let y = k.output("y", DType::F32, &[rows, cols]);
+        let [i] = k.grid([("i", rows)]);
+        let (low, zero) = (k.splat(-3e38, DType::F32, &[1, 1]), k.splat(0.0, DType::F32, &[1, 1]));
+        let [top, sum] = k.fold("j", 0, cols.div_ceil(16), [low, zero], |j, [top, sum]| {
+            let x = x.load((i, j), &[1, 16]);
+            let new = if shifted { top.max(x.max_along(1)) } else { k.splat(0.0, DType::F32, &[1, 1]) };
+            let kept = if rescaled { sum * (top - new).exp() } else { sum };
+            [new, kept + (x - new).exp().sum(1)]
+        });
+        k.fold("j", 0, cols.div_ceil(16), [], |j, []| {
+            y.store((i, j), (x.load((i, j), &[1, 16]) - top).exp() / sum);
+            []
+        });
+        k.finish().map(Program::single)
+    };
+    let reference = |p: &Problem, inputs: &tilewright_kernels::Inputs| {
+        let row = |x: &[f64]| {
+            let top = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = x.iter().map(|x| (x - top).exp()).sum();
+            x.iter().map(|x| (x - top).exp() / sum).collect::<Vec<_>>()
+        };
+        inputs["x"].to_f64().chunks(p.dim("cols")).flat_map(row).collect()
+    };
+    Kernel { build: Box::new(build), reference, overflows: None }
+}
+
+fn checked_softmax(kernel: &Kernel, cols: usize) -> tilewright_check::Report {
+    let p = Problem::parse("softmax", common::ROWS, &["rows=5".to_string(), format!("cols={cols}")]).unwrap();
+    check(kernel, &p, &Config::of(&[("br", 1)]), &Interp, &options()).unwrap()
+}
+
+/// Within its own operations' bounds all is well: exp overflows as it must. The reference says that it need not.
+#[test]
+fn a_softmax_that_forgets_the_maximum_is_found() {
+    assert_eq!(checked_softmax(&softmax(true, true), 40).verdict, Verdict::Held);
+    let report = checked_softmax(&softmax(false, false), 40);
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.failure.unwrap().code, "check/overflow");
+}
+
+/// A last block of one column: its value is a row's greatest in few draws, and always in one family of inputs.
+#[test]
+fn a_running_sum_that_is_not_rescaled_is_found_in_the_last_block() {
+    assert_eq!(checked_softmax(&softmax(true, true), 17).verdict, Verdict::Held);
+    let report = checked_softmax(&softmax(false, true), 17);
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.failure.unwrap().code, "check/source-disagrees");
+}
+
 /// The last step of the sum is not taken: the target is wrong, the kernel right.
 #[test]
 fn a_target_that_drops_the_last_block_is_found_where_there_are_two() {
@@ -129,6 +184,7 @@ fn check_row_sums(bug: &'static str, cols: usize) -> tilewright_check::Report {
     let kernel = Kernel {
         build: Box::new(move |p, c| row_sums(p, c, bug)),
         reference: |p, x| x["x"].to_f64().chunks(p.dim("cols")).map(|row| row.iter().sum()).collect(),
+        overflows: Some("partial sums"),
     };
     let p = Problem::parse("rowsum", common::ROWS, &["rows=10", &format!("cols={cols}")]).unwrap();
     check(&kernel, &p, &Config::of(&[("br", 1), ("bc", 16)]), &Interp, &options()).unwrap()

@@ -109,6 +109,12 @@ pub trait Family: Send + Sync {
         Domain::Any
     }
 
+    /// Why values on the way may leave their type's range although the result does not, if they may, as partial sums of
+    /// products do. Where it is `None`, a result that is not finite although the reference is fails the check.
+    fn overflows(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The size key that counts independent rows (a batch), if there is one: batch invariance is asked of it.
     fn rows(&self) -> Option<&'static str> {
         None

@@ -94,7 +94,7 @@ impl Compiled {
     /// Runs the program: `inputs` hold every given array, scalar (rank 0) and table by name; each returned array is
     /// overwritten where `outputs` has it, and added where not.
     ///
-    /// Errors (class request): `run/missing-array`, `run/wrong-array` (type or shape), `run/out-of-range` (a scalar or
+    /// Errors (class request): `run/missing-array`, `run/unknown-array`, `run/wrong-array` (type or shape), `run/out-of-range` (a scalar or
     /// table outside its declared range), those of [`Pool::run`] and of allocation.
     pub fn run(
         &self,
@@ -102,6 +102,10 @@ impl Compiled {
         inputs: &BTreeMap<String, Tensor>,
         outputs: &mut BTreeMap<String, Tensor>,
     ) -> Result<()> {
+        let given = || self.arrays.iter().filter(|a| a.given).map(|a| a.operand.name.as_str());
+        if let Some(name) = inputs.keys().find(|name| given().all(|g| g != name.as_str())) {
+            return Err(Diagnostic::unknown("run/unknown-array", "input", name, given()));
+        }
         for array in self.arrays.iter() {
             let name = &array.operand.name;
             if array.given {

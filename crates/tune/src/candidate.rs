@@ -21,6 +21,8 @@ pub(crate) struct Candidate {
     pub fate: Fate,
     /// Whether its fate was known before this run.
     pub resumed: bool,
+    /// Whether it took part in this run's last comparison.
+    pub finalist: bool,
     /// Whether its rows are known to be independent, or known not to be.
     pub invariant: Option<bool>,
 }
@@ -48,6 +50,7 @@ impl Candidate {
             code_hash: String::new(),
             fate: Fate::Untried,
             resumed: false,
+            finalist: false,
             invariant: None,
         };
         if let Err(refusal) = candidate.prepare(request, model) {
@@ -105,6 +108,7 @@ impl Candidate {
                 Fate::Measured { score, .. } => score,
                 _ => None,
             },
+            finalist: self.finalist,
             estimate: self.estimate.as_ref().map(|e| e.seconds),
             model: self.estimate.clone(),
         }

@@ -44,6 +44,8 @@ pub struct Entry {
     /// Its seconds over the default's in the same rounds (where the default is not right, over those of the first right
     /// config); absent where an earlier run measured it.
     pub relative: Option<f64>,
+    /// Whether it took part in this run's last comparison, of many rounds; other times are of a few rounds each.
+    pub finalist: bool,
     /// Seconds by the model: an estimate, made before the config was compiled.
     pub estimate: Option<f64>,
     /// What the estimate is made of.

@@ -7,6 +7,7 @@ mod screen;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use tilewright_check::invariance::rows;
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_kernels::Config;
 use tilewright_measure::stats::median;
@@ -69,6 +70,9 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn begin(request: &'a Request<'a>, store: &'a Store) -> Result<Search<'a>> {
         let start = Instant::now();
+        if request.batch_invariant {
+            rows(request.family)?;
+        }
         let records = Records::new(request, store, tools::clang()?.version)?;
         let known = records.known()?;
         let model = Model::new(request.ceilings, request.features, request.threads);

@@ -15,7 +15,7 @@ mod problem {
 
 use common::{Mutant, machine, options};
 use masked_softmax::MaskedSoftmax;
-use tilewright_check::{Executor, Interp, Report, Verdict, check};
+use tilewright_check::{Executor, Interp, Options, Report, Verdict, check};
 use tilewright_ir::{Program, parse, print};
 use tilewright_kernels::{Family, Problem};
 
@@ -74,6 +74,15 @@ fn its_space_has_the_default_and_reasons() {
         assert!(space.configs.contains(&MaskedSoftmax.default_config(&p, &machine())), "{words}");
         assert!(space.pruned.iter().all(|(_, why)| !why.is_empty()), "{words}");
     }
+}
+
+/// A row's mask depends on its number, so that its rows are not independent, and it names none.
+#[test]
+fn it_is_not_asked_for_batch_invariance() {
+    let (p, asked) = (problem("rows=4 cols=4"), Options { batch_invariant: true, ..options() });
+    let config = MaskedSoftmax.default_config(&p, &machine());
+    let refused = check(&MaskedSoftmax, &p, &config, &Interp, &asked).unwrap_err();
+    assert_eq!((refused.code, refused.class.exit_status()), ("check/no-rows", 2));
 }
 
 /// `lt` for `le`, as the page proposes: the first row sees nothing, and its sum is 0.

@@ -99,6 +99,8 @@ type Build = dyn Fn(&Problem, &Config) -> Result<Program> + Send + Sync;
 pub struct Kernel {
     pub build: Box<Build>,
     pub reference: fn(&Problem, &Inputs) -> Vec<f64>,
+    /// [`Family::overflows`].
+    pub overflows: Option<&'static str>,
 }
 
 impl Family for Kernel {
@@ -136,6 +138,10 @@ impl Family for Kernel {
 
     fn work(&self, _: &Problem) -> Work {
         Work::default()
+    }
+
+    fn overflows(&self) -> Option<&'static str> {
+        self.overflows
     }
 
     fn rows(&self) -> Option<&'static str> {

@@ -146,6 +146,10 @@ impl Family for Attention {
         if operand == "v" { Domain::Finite } else { Domain::Any }
     }
 
+    fn overflows(&self) -> Option<&'static str> {
+        Some("products of queries and keys")
+    }
+
     fn rows(&self) -> Option<&'static str> {
         Some("batch")
     }

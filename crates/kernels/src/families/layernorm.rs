@@ -109,6 +109,10 @@ impl Family for LayerNorm {
         Work { flops, bytes: rows::bytes(p.dtype(), (arrays * m + 2.0) * n), transcendentals: m }
     }
 
+    fn overflows(&self) -> Option<&'static str> {
+        Some("sums of a row and of its squares")
+    }
+
     fn rows(&self) -> Option<&'static str> {
         Some("rows")
     }

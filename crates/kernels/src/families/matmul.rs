@@ -212,6 +212,10 @@ impl Family for Matmul {
         if operand.ends_with("scale") { Domain::Positive { lo: 0.01, hi: 10.0 } } else { Domain::Any }
     }
 
+    fn overflows(&self) -> Option<&'static str> {
+        Some("partial sums of products")
+    }
+
     fn rows(&self) -> Option<&'static str> {
         Some("m")
     }

@@ -166,7 +166,7 @@ pub fn text(family: &dyn Family, problem: &Problem, report: &Report, output: Out
         report.executor,
         report.config,
     );
-    if let Some(why) = &report.why {
+    if let Some(why) = report.why.as_ref().filter(|_| report.failure.is_none()) {
         out += &format!("  {why}\n");
     }
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
@@ -190,7 +190,7 @@ pub fn text(family: &dyn Family, problem: &Problem, report: &Report, output: Out
         String::new()
     };
     let decided = report.elements - report.undecided;
-    table.row(["  elements".to_string(), format!("{decided} held against a bound{undecided}")]);
+    table.row(["  elements".to_string(), format!("{decided} judged by a bound{undecided}")]);
     if let Some(worst) = &report.worst {
         let e = &worst.element;
         table.row([
@@ -211,6 +211,9 @@ pub fn text(family: &dyn Family, problem: &Problem, report: &Report, output: Out
     if let Some(failure) = &report.failure {
         out += &format!("  {} {}\n", paint.on(Style::Bad, failure.code), failure.message);
         out += &format!("    in case `{}` of {}\n", failure.case, failure.problem);
+        if let Some(span) = &failure.stored_at {
+            out += &format!("    stored at {span}\n");
+        }
         for d in failure.diagnostics.iter().take(3) {
             out += &format!("    {}\n", d.to_string().replace('\n', "\n    "));
         }

@@ -12,7 +12,10 @@ use tilewright::{CPU, Session, brief, memory};
 
 use super::{Ended, worker};
 use crate::cli::{Global, TuneArgs};
-use crate::render::{Align, Bar, Output, Spinner, Style, Table, units};
+use crate::render::{Align, Bar, Output, Spinner, Style, Table, units, wrap};
+
+/// Screened configs in the table, the fastest.
+const MOST_SCREENED: usize = 4;
 
 #[derive(Serialize)]
 struct Whole<'a> {
@@ -98,7 +101,7 @@ pub fn text(name: &str, report: &Report, output: Output) -> String {
     let heads = [
         ("  config", Align::Left),
         ("time", Align::Right),
-        ("over default", Align::Right),
+        ("over default's", Align::Right),
         ("estimate", Align::Right),
         ("", Align::Left),
     ];
@@ -120,9 +123,24 @@ pub fn text(name: &str, report: &Report, output: Output) -> String {
         row(&report.default, "default");
     }
     let shown = [&report.best.config, &report.default.config];
-    report.measured.iter().filter(|e| !shown.contains(&&e.config)).take(6).for_each(|e| row(e, ""));
+    let (finalists, screened): (Vec<&Entry>, Vec<&Entry>) =
+        report.measured.iter().filter(|e| !shown.contains(&&e.config)).partition(|e| e.finalist);
+    finalists.iter().for_each(|e| row(e, "not shown to be faster"));
+    screened.iter().take(MOST_SCREENED).for_each(|e| row(e, "screened: a few rounds"));
     out += &table.render(output.width(), paint);
-    out += "  over default: in the same rounds, which times of different rounds are not\n";
+    if screened.len() > MOST_SCREENED {
+        out +=
+            &format!("  {} slower ones are not shown; `--json` has them\n", screened.len() - MOST_SCREENED);
+    }
+    out += &wrap(
+        "over default's: its time over the default's in the same rounds, below 1 is faster; times of different rounds do \
+         not compare. The best of the screened meet the default again in many rounds, and one replaces it where it is \
+         shown to be faster beyond noise.",
+        output.width().saturating_sub(2),
+    )
+    .iter()
+    .map(|line| format!("  {}\n", paint.on(Style::Dim, line)))
+    .collect::<String>();
     if let Some(speedup) = report.speedup.filter(|_| report.default.config != report.best.config) {
         out += &format!("  {speedup:.2} times as fast as the default\n");
     }

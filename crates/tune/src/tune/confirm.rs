@@ -70,6 +70,7 @@ impl Search<'_> {
         for (i, t) in timed {
             let score = timed.iter().find(|(d, _)| *d == 0).map(|(_, d)| relative(&t.seconds, &d.seconds));
             self.candidates[*i].fate = Fate::Measured { seconds: median(&t.seconds), score };
+            self.candidates[*i].finalist = true;
         }
         let default = timed.iter().find(|(i, _)| *i == 0);
         let eligible = |i: usize| self.candidates[i].is_eligible(self.request.batch_invariant);
