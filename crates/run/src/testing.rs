@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::tools::{Clang, clang};
+use crate::tpu::{Libtpu, libtpu};
 
 /// The environment variable that turns a skipped test into a failed one.
 pub const REQUIRE_ENV: &str = "TILEWRIGHT_REQUIRE_TOOLS";
@@ -18,6 +19,18 @@ pub fn clang_or_skip() -> Option<Clang> {
         Err(d) => {
             refuse_if_required(&d.to_string());
             eprintln!("skipped: clang missing");
+            None
+        }
+    }
+}
+
+/// The TPU compiler to test with; as [`clang_or_skip`].
+pub fn libtpu_or_skip() -> Option<Libtpu> {
+    match libtpu() {
+        Ok(libtpu) => Some(libtpu),
+        Err(d) => {
+            refuse_if_required(&d.to_string());
+            eprintln!("skipped: libtpu missing");
             None
         }
     }

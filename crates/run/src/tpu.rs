@@ -209,9 +209,21 @@ fn refusal(request: &Request<'_>, fault: &Fault) -> Box<Diagnostic> {
     let mut lines = fault.message.lines().filter(|l| !l.trim().is_empty());
     let first = lines.next().unwrap_or("no reason given");
     let code = if fault.code == RESOURCE_EXHAUSTED { "run/tpu-memory" } else { "run/tpu-refused" };
-    let message = format!("the TPU compiler refuses it for {}: {first}", request.topology);
-    let d = Diagnostic::request(code, message).at(Span::file(request.name.to_string()));
+    let (span, words) = placed(first, request.name);
+    let message = format!("the TPU compiler refuses it for {}: {words}", request.topology);
+    let d = Diagnostic::request(code, message).at(span);
     lines.take(24).fold(d, |d, line| d.note(line.to_string()))
+}
+
+/// The parser of modules names what it read `-`: `-:3:10: error: words` is a place in the file and words.
+fn placed<'a>(line: &'a str, file: &str) -> (Span, &'a str) {
+    let place = || {
+        let (row, rest) = line.strip_prefix("-:")?.split_once(':')?;
+        let (col, words) = rest.split_once(": ")?;
+        let words = words.strip_prefix("error: ").unwrap_or(words);
+        Some((Span::new(file, row.parse().ok()?, col.parse().ok()?), words))
+    };
+    place().unwrap_or((Span::file(file), line))
 }
 
 /// Of a log's end, the lines that say why: fatal and error lines, else the last three.

@@ -17,11 +17,12 @@ Tilewright.";
 /// 137 MB over a slow line.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Installs the pinned version into the user's data folder, unless it is there.
+/// Installs the pinned version into the user's data folder, unless it is there; `announce` is called before anything is
+/// fetched.
 ///
 /// # Errors
 /// Class tool: `run/no-data-folder`; `run/setup-failed`, with the client's own words.
-pub fn install() -> Result<Libtpu> {
+pub fn install(announce: impl FnOnce()) -> Result<Libtpu> {
     let Some(folder) = folder() else {
         return Err(Diagnostic::tool("run/no-data-folder", "there is no home folder to install into")
             .help("set HOME or XDG_DATA_HOME"));
@@ -29,6 +30,7 @@ pub fn install() -> Result<Libtpu> {
     if let Some(found) = libtpu_at(&folder) {
         return Ok(found);
     }
+    announce();
     let parent = folder.parent().unwrap_or(Path::new("."));
     let io = |e: std::io::Error| failed(format!("{}: {e}", parent.display()), "");
     std::fs::create_dir_all(parent).map_err(io)?;

@@ -19,10 +19,12 @@ struct Installed {
 pub fn run(args: &SetupArgs, output: Output) -> Result<Ended> {
     match args.toolchain {
         Toolchain::Tpu => {
-            output.remark(tpu::LICENCE);
             let found = {
-                let _spinner = Spinner::new("installing libtpu", output.quiet);
-                tpu::install()?
+                let mut spinner = None;
+                tpu::install(|| {
+                    output.remark(tpu::LICENCE);
+                    spinner = Some(Spinner::new("installing libtpu", output.quiet));
+                })?
             };
             let installed = Installed {
                 toolchain: "tpu",
