@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_interval_holds_the_truth_as_often_as_it_says() {
+    fn the_ratio_interval_holds_the_truth_at_least_as_often_as_it_says() {
         let held = (0..200)
             .filter(|&seed| {
                 let (a, b) = noisy_pair(seed, 25, 1.3);
@@ -136,7 +136,8 @@ mod tests {
                 r.ci.lo <= 1.3 && 1.3 <= r.ci.hi
             })
             .count();
-        assert!((180..=198).contains(&held), "{held} of 200");
+        // Drift that both share widens it: it errs on the safe side.
+        assert!(held >= 184, "{held} of 200");
     }
 
     #[test]

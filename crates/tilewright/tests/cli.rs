@@ -18,12 +18,12 @@ fn a_wrong_request_exits_2_with_one_clear_diagnostic() {
         (
             &["shwo"],
             "error[cli/unknown-command]: unknown command `shwo`\n  \
-             note: known: kernels, targets, show, check, bench, tune, tour\n  help: did you mean `show`?\n",
+             note: known: kernels, targets, show, check, bench, tune, setup, tour\n  help: did you mean `show`?\n",
         ),
         (
             &["matmul", "m=1"],
             "error[cli/unknown-command]: unknown command `matmul`\n  \
-             note: known: kernels, targets, show, check, bench, tune, tour\n  \
+             note: known: kernels, targets, show, check, bench, tune, setup, tour\n  \
              help: `matmul` is a kernel: `tilewright check matmul …`, or show, bench, tune\n",
         ),
         (

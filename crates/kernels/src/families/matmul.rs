@@ -119,7 +119,7 @@ impl Family for Matmul {
                 "prologues need f32, bf16 or f16",
             ),
             (weights(p) == 2 && integer, "epilogue=gated", "gated products are of floats"),
-            (integer && g.k as i64 > terms, "k", "sums of k products stay below 2^31"),
+            (integer && g.k as i64 > terms, "so large a k", "sums of k products stay below 2^31"),
         ];
         match rules.into_iter().find(|(broken, ..)| *broken) {
             Some((_, what, rule)) => {
