@@ -109,7 +109,7 @@ impl<'a> Cell<'a> {
                 OpKind::Reshape if self.is_general_reshape(op) => self.reshape(op, b),
                 _ => {
                     let loads = self.loads_of(op);
-                    self.nest(self.kernel.ty(result).shape, &[], &loads, &mut |cell, at| {
+                    self.nest_of(result, &loads, &mut |cell, at| {
                         let value = cell.eval_op(op, at);
                         cell.write_buffer(b, at, &value, false);
                     });

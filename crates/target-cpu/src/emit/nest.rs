@@ -4,7 +4,7 @@ use tilewright_ir::{Op, OpKind, Shape, Value};
 
 use super::{At, Cell};
 use crate::layout::vector_dim;
-use crate::plan::Place;
+use crate::plan::{Edge, Place, unseen};
 
 impl<'a> Cell<'a> {
     /// Loops over a tile of `shape`, calling `body` where one vector is to be written. `extents`: per dimension, a run-time
@@ -21,6 +21,42 @@ impl<'a> Cell<'a> {
             let at = At { coords: vec!["0".to_string(); shape.rank()], vector: None, mask: None };
             cell.loops(shape, extents, 0, at, body);
         });
+    }
+
+    /// As [`Cell::nest`] over the elements of `v`. Where a load may pass an edge, rows past it that no store will ever see are
+    /// not visited: their masked accesses cost as much as whole rows, or more.
+    pub(super) fn nest_of(
+        &mut self,
+        v: Value,
+        loads: &[&'a Op],
+        body: &mut dyn FnMut(&mut Self, &At),
+    ) {
+        let shape = self.kernel.ty(v).shape;
+        let seen = self.seen(v, loads);
+        self.versions(loads, &mut |cell| {
+            let at = At { coords: vec!["0".to_string(); shape.rank()], vector: None, mask: None };
+            let extents = if cell.checked { seen.as_slice() } else { &[] };
+            cell.loops(shape, extents, 0, at, body);
+        });
+    }
+
+    /// Per dimension of `v` but the one along which vectors lie: how many elements some store will see, where a load tells
+    /// that these may be fewer than all.
+    pub(super) fn seen(&mut self, v: Value, loads: &[&'a Op]) -> Vec<Option<String>> {
+        let shape = self.kernel.ty(v).shape;
+        let mut seen = vec![None; shape.rank()];
+        for load in loads {
+            let OpKind::Load { array } = load.kind else { continue };
+            let (block, operand) = (self.kernel.ty(load.results[0]).shape, self.kernel.operand(array));
+            for (d, valid) in self.bounds(load).into_iter().enumerate().take(shape.rank()) {
+                let edge = Edge { index: load.operands[d], block: block.dims()[d], size: operand.shape.dims()[d] };
+                let along = d != vector_dim(shape) && edge.block > 1 && edge.block == shape.dims()[d];
+                if along && seen[d].is_none() && valid.is_some() && unseen(self.kernel, v, d, edge) {
+                    seen[d] = valid;
+                }
+            }
+        }
+        seen
     }
 
     /// Writes `body` once where none of `loads` may pass an edge, else twice.

@@ -19,9 +19,8 @@ impl<'a> Cell<'a> {
             self.along_lanes(op, reduce, dim, b);
             return;
         }
-        let result = source.shape.with_dim(dim, 1);
         let size = source.shape.dims()[dim];
-        self.nest(result, &[], &loads, &mut |cell, at| {
+        self.nest_of(op.results[0], &loads, &mut |cell, at| {
             let (dtype, ty, identity) = cell.accumulator(reduce, source.dtype);
             let carried = [(ty, identity)];
             let (l, parts) = cell.t.begin_loop("0", &size.to_string(), 1, &carried);
@@ -53,12 +52,16 @@ impl<'a> Cell<'a> {
     fn along_lanes(&mut self, op: &'a Op, reduce: ReduceOp, dim: usize, b: usize) {
         let source = self.kernel.ty(op.operands[0]);
         let loads = self.loads_in(&op.operands);
+        // Rows are the result's other dimensions, among them the one along which its vectors lie.
+        let seen = self.seen(op.operands[0], &loads);
         self.versions(&loads, &mut |cell| {
             let rank = source.shape.rank();
             let mut at = At { coords: vec!["0".to_string(); rank], vector: None, mask: None };
             let mut open = Vec::new();
             for d in (0..rank).filter(|&d| d != dim && source.shape.dims()[d] > 1) {
-                let (l, _) = cell.t.begin_loop("0", &source.shape.dims()[d].to_string(), 1, &[]);
+                let all = source.shape.dims()[d].to_string();
+                let rows = seen[d].clone().filter(|_| cell.checked).unwrap_or(all);
+                let (l, _) = cell.t.begin_loop("0", &rows, 1, &[]);
                 at.coords[d] = l.index.clone();
                 open.push(l);
             }
