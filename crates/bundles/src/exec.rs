@@ -1,0 +1,493 @@
+//! The executor: scalar registers, predicates, scalar memory, sync flags, branches with their delay slots.
+//!
+//! Registers hold 64 bits: the value below, and above it one bit that says the value rests on an assumption.
+
+mod smem;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tilewright_diag::{Diagnostic, Result};
+
+use crate::hash::{FastMap, mix};
+use crate::listing::Listing;
+use crate::observe::{Observer, Scalars, Segment, Started};
+use crate::program::{Branch, Code, Direction, Op, Program, Source};
+use smem::Smem;
+
+/// The bit of a register that marks an assumption.
+const ASSUMED: u64 = 1 << 32;
+/// A segment ends after this many path words, so that memory stays bounded in code without loops.
+const SEGMENT_WORDS: usize = 4096;
+
+/// What the listing does not say.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Values of scalar operands in registers, by operand index.
+    pub scalars: BTreeMap<u32, u32>,
+    /// Words of operands that reach scalar memory, by operand index.
+    pub tables: BTreeMap<u32, Vec<u32>>,
+    /// What an unknown value is taken to be.
+    pub default: u32,
+    /// Bundles after which an execution ends with a diagnostic.
+    pub limit: u64,
+}
+
+impl Inputs {
+    /// Nothing known, unknown values 0, at most `limit` bundles.
+    pub fn unknown(limit: u64) -> Inputs {
+        Inputs { scalars: BTreeMap::new(), tables: BTreeMap::new(), default: 0, limit }
+    }
+}
+
+/// A value that was taken for granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumption {
+    /// What it is.
+    pub what: String,
+    /// Line where it entered.
+    pub line: u32,
+    /// Times it was read.
+    pub count: u64,
+}
+
+/// What the scalar side did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Bundles executed, empty ones and delay slots included.
+    pub bundles: u64,
+    /// Executions of each bundle.
+    pub counts: Vec<u64>,
+    /// Bytes read from HBM.
+    pub hbm_read: u64,
+    /// Bytes written to HBM.
+    pub hbm_written: u64,
+    /// Transfers started.
+    pub transfers: u64,
+    /// Values taken for granted.
+    pub assumptions: Vec<Assumption>,
+    /// Branches that an assumed value decided.
+    pub assumed_branches: u64,
+    /// Checks that failed (`shalt.err`); on assumed values they mean little.
+    pub failed_checks: u64,
+    /// Of these, the ones that rest on no assumption.
+    pub certain_failed_checks: u64,
+    /// Calls of other listings.
+    pub calls: u64,
+}
+
+/// Runs `program` to its end.
+pub fn execute<O: Observer>(listing: &Listing, program: &Program, inputs: &Inputs, observer: &mut O) -> Result<Outcome> {
+    let mut machine = Machine {
+        listing,
+        program,
+        inputs,
+        regs: program.registers.clone(),
+        smem: Smem::default(),
+        flags: FastMap::default(),
+        bits: 1,
+        path: Vec::new(),
+        facts: Vec::new(),
+        hash: 0,
+        runs: vec![0; listing.bundles.len() + 1],
+        seen: BTreeMap::new(),
+        out: Outcome::default(),
+        segment_start: 0,
+        segment_bundles: 0,
+    };
+    machine.run(observer)?;
+    Ok(machine.finish())
+}
+
+/// The state of one execution.
+struct Machine<'p> {
+    listing: &'p Listing,
+    program: &'p Program,
+    inputs: &'p Inputs,
+    regs: Vec<u64>,
+    smem: Smem,
+    flags: FastMap<u32, i64>,
+    bits: u64,
+    path: Vec<u64>,
+    facts: Vec<u64>,
+    hash: u64,
+    /// Differences of execution counts: +1 where a run of bundles starts, -1 where it stops.
+    runs: Vec<i64>,
+    seen: BTreeMap<(String, u32), u64>,
+    out: Outcome,
+    segment_start: u32,
+    segment_bundles: u64,
+}
+
+impl Machine<'_> {
+    fn run<O: Observer>(&mut self, observer: &mut O) -> Result<()> {
+        let end = self.listing.bundles.len() as u32;
+        let mut at = 0;
+        while at < end {
+            // Run straight on until a branch is taken, then through its delay slots.
+            let taken = self.straight(at, end, None, observer)?;
+            let Some(branch) = taken else {
+                self.count(at, end);
+                break;
+            };
+            let stop = branch.stop.min(end);
+            if stop > branch.bundle + 1 {
+                self.straight(branch.bundle + 1, stop, Some(&branch), observer)?;
+            }
+            self.count(at, stop);
+            let Some(target) = branch.target else {
+                return Err(self.lost(&branch));
+            };
+            if target <= branch.bundle || self.path.len() + self.facts.len() > SEGMENT_WORDS {
+                self.boundary(target, observer)?;
+            }
+            at = target;
+        }
+        self.boundary(end, observer)
+    }
+
+    fn lost(&self, branch: &Branch) -> Box<Diagnostic> {
+        let line = self.listing.bundles.get(branch.bundle as usize).map_or(0, |b| b.line);
+        Diagnostic::request("tpu/unknown-target", format!("a taken branch goes to region {}, which no mark places", branch.region))
+            .at(self.listing.span(line))
+            .rule("a branch goes to the bundle whose note starts its region; where none does, the target is not guessed")
+    }
+
+    /// Executes bundles from `at` to a taken branch or `stop`. In delay slots, `within` is the branch they belong to.
+    fn straight<O: Observer>(
+        &mut self,
+        at: u32,
+        stop: u32,
+        within: Option<&Branch>,
+        observer: &mut O,
+    ) -> Result<Option<Branch>> {
+        if O::EVERY_BUNDLE {
+            for b in at..stop {
+                observer.bundle(b, Scalars { registers: &self.regs })?;
+                let ops = self.ops_of(b, b + 1);
+                if let Some(branch) = self.ops(ops, within, observer)? {
+                    return Ok(Some(branch));
+                }
+            }
+            return Ok(None);
+        }
+        let ops = self.ops_of(at, stop);
+        self.ops(ops, within, observer)
+    }
+
+    fn ops_of(&self, at: u32, stop: u32) -> std::ops::Range<usize> {
+        let first = |b: u32| self.program.first.get(b as usize).copied().unwrap_or(0) as usize;
+        first(at)..first(stop)
+    }
+
+    /// Executes operations; a taken branch ends them after the rest of its bundle.
+    fn ops<O: Observer>(
+        &mut self,
+        range: std::ops::Range<usize>,
+        within: Option<&Branch>,
+        observer: &mut O,
+    ) -> Result<Option<Branch>> {
+        let program = self.program;
+        let mut end = range.end;
+        let mut taken = None;
+        let mut i = range.start;
+        while i < end {
+            let Some(op) = program.ops.get(i) else { break };
+            i += 1;
+            if op.guarded {
+                let guard = self.reg(op.guard);
+                let holds = (guard & 1 == 1) != op.negated;
+                self.bits = (self.bits << 1) | u64::from(holds);
+                if op.code == Code::Branch && guard & ASSUMED != 0 {
+                    self.out.assumed_branches += 1;
+                }
+                if !holds {
+                    if op.code == Code::Branch {
+                        self.flush();
+                    }
+                    continue;
+                }
+            }
+            if let Some(branch) = self.op(op, observer)? {
+                if within.is_some() {
+                    return Err(self.nested(&branch));
+                }
+                // The rest of the branch's own bundle still runs.
+                end = self.ops_of(branch.bundle, branch.bundle + 1).end;
+                taken = Some(branch);
+            }
+        }
+        Ok(taken)
+    }
+
+    fn nested(&self, branch: &Branch) -> Box<Diagnostic> {
+        let line = self.listing.bundles.get(branch.bundle as usize).map_or(0, |b| b.line);
+        Diagnostic::request("tpu/branch-in-delay-slot", "a branch is taken in the delay slots of another")
+            .at(self.listing.span(line))
+            .rule("between a taken branch and its target no other branch is taken")
+    }
+
+    #[inline]
+    fn reg(&self, index: u16) -> u64 {
+        self.regs.get(usize::from(index)).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn set(&mut self, index: u16, value: u64) {
+        if let Some(r) = self.regs.get_mut(usize::from(index)) {
+            *r = value;
+        }
+    }
+
+    #[inline]
+    fn op<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<Option<Branch>> {
+        let (ra, rb) = (self.reg(op.a), self.reg(op.b));
+        let (a, b) = (ra as u32, rb as u32);
+        let assumed = (ra | rb) & ASSUMED;
+        let value = match op.code {
+            Code::Add => a.wrapping_add(b),
+            Code::Sub => a.wrapping_sub(b),
+            Code::Mul => a.wrapping_mul(b),
+            Code::MulHigh => ((u64::from(a) * u64::from(b)) >> 32) as u32,
+            Code::And => a & b,
+            Code::Or | Code::PredOr => a | b,
+            Code::Xor => a ^ b,
+            Code::Shl => a.checked_shl(b).unwrap_or(0),
+            Code::ShlOnes => !(!a).checked_shl(b).unwrap_or(0),
+            Code::Shr => a.checked_shr(b).unwrap_or(0),
+            Code::Sar => ((a as i32) >> b.min(31)) as u32,
+            Code::Div => a.checked_div(b).unwrap_or(u32::MAX),
+            Code::Rem => a.checked_rem(b).unwrap_or(a),
+            Code::Carry => u32::from(a.checked_add(b).is_none()),
+            Code::Move => a,
+            Code::Eq => u32::from(a == b),
+            Code::Ne => u32::from(a != b),
+            Code::LtS => u32::from((a as i32) < b as i32),
+            Code::LeS => u32::from(a as i32 <= b as i32),
+            Code::GtS => u32::from(a as i32 > b as i32),
+            Code::GeS => u32::from(a as i32 >= b as i32),
+            Code::LtU => u32::from(a < b),
+            Code::LeU => u32::from(a <= b),
+            Code::GtU => u32::from(a > b),
+            Code::GeU => u32::from(a >= b),
+            Code::PredNand => u32::from(a & b & 1 == 0),
+            Code::PredNot => u32::from(a & 1 == 0),
+            Code::IntToFloat => (a as i32 as f32).to_bits(),
+            Code::Select => {
+                let rc = self.reg(op.c);
+                let chosen = if a & 1 == 1 { rb } else { rc };
+                self.set(op.dst, chosen | (ra & ASSUMED));
+                return Ok(None);
+            }
+            _ => return self.effect(op, ra, rb, observer),
+        };
+        self.set(op.dst, u64::from(value) | assumed);
+        Ok(None)
+    }
+
+    /// Operations that touch more than registers.
+    fn effect<O: Observer>(&mut self, op: &Op, ra: u64, rb: u64, observer: &mut O) -> Result<Option<Branch>> {
+        let (a, b) = (ra as u32, rb as u32);
+        match op.code {
+            Code::Load => {
+                let value = match self.smem.load(a.wrapping_add(b)) {
+                    Some(v) => v,
+                    None => self.assume_load(op.extra),
+                };
+                self.set(op.dst, value | ((ra | rb) & ASSUMED));
+            }
+            Code::Store => {
+                let value = self.reg(op.c);
+                self.smem.store(a.wrapping_add(b), value);
+            }
+            Code::ReadFlag => {
+                let value = self.flags.get(&a).copied().unwrap_or(0) as u32;
+                self.set(op.dst, u64::from(value));
+            }
+            Code::Outside => {
+                let value = self.outside(op, observer);
+                self.set(op.dst, value);
+            }
+            Code::Branch => {
+                self.flush();
+                return Ok(self.program.branches.get(op.extra as usize).copied());
+            }
+            Code::Dma => self.transfer(op, observer)?,
+            Code::Wait => self.fact(op.extra, b, a),
+            Code::SyncAdd => {
+                let amount = b as i32;
+                *self.flags.entry(a).or_default() += i64::from(amount);
+                self.fact(op.extra, b, a);
+            }
+            Code::SyncSet => {
+                self.flags.insert(a, i64::from(b as i32));
+            }
+            Code::Halt => {
+                self.out.failed_checks += 1;
+                if op.guarded && self.reg(op.guard) & ASSUMED == 0 {
+                    self.out.certain_failed_checks += 1;
+                }
+            }
+            Code::Call => {
+                self.out.calls += 1;
+                self.fact(op.extra, 0, 0);
+            }
+            Code::Flush => self.flush(),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn fact(&mut self, instr: u32, amount: u32, flag: u32) {
+        let word = u64::from(instr) << 32 | u64::from(amount);
+        self.hash = mix(mix(self.hash, word), u64::from(flag));
+        self.facts.push(word);
+        self.facts.push(u64::from(flag));
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        self.hash = mix(self.hash, self.bits);
+        self.path.push(self.bits);
+        self.bits = 1;
+    }
+
+    fn assume(&mut self, what: String, line: u32) -> u64 {
+        *self.seen.entry((what, line)).or_default() += 1;
+        u64::from(self.inputs.default) | ASSUMED
+    }
+
+    fn assume_load(&mut self, instr: u32) -> u64 {
+        let line = self.listing.instrs.get(instr as usize).map_or(0, |i| i.line);
+        self.assume("a word of scalar memory that nothing wrote".to_owned(), line)
+    }
+
+    fn outside<O: Observer>(&mut self, op: &Op, observer: &mut O) -> u64 {
+        let program = self.program;
+        let Some(source) = program.outside.get(op.extra as usize) else { return 0 };
+        match source {
+            Source::Address { index, .. } => {
+                let operand = program.operands.iter().find(|o| o.index == *index);
+                u64::from(operand.map_or(0, |o| o.address))
+            }
+            Source::Scalar { index } => match self.inputs.scalars.get(index) {
+                Some(v) => u64::from(*v),
+                None => self.assume(format!("scalar operand {index}"), 0),
+            },
+            Source::Vector { line } => match observer.vector_value(source, op) {
+                Some(v) => u64::from(v),
+                None => self.assume("a vector element".to_owned(), *line),
+            },
+            Source::Loader { line } => self.assume("a value of the loader".to_owned(), *line),
+        }
+    }
+
+    fn transfer<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<()> {
+        let program = self.program;
+        let Some(t) = program.transfers.get(op.extra as usize) else { return Ok(()) };
+        let (granules, flag) = (self.reg(t.size) as u32, self.reg(t.flag) as u32);
+        *self.flags.entry(flag).or_default() += i64::from(granules);
+        self.out.transfers += 1;
+        let bytes = u64::from(granules) * 32;
+        self.out.hbm_read += if t.direction.reads_hbm() { bytes } else { 0 };
+        self.out.hbm_written += if t.direction.writes_hbm() { bytes } else { 0 };
+        self.fact(t.instr, granules, flag);
+        if t.direction == Direction::HbmToSmem {
+            self.table(self.reg(t.src) as u32, self.reg(t.dst) as u32, granules);
+        }
+        if O::EVERY_BUNDLE {
+            observer.transfer(Started {
+                transfer: t,
+                src: self.reg(t.src) as u32,
+                dst: self.reg(t.dst) as u32,
+                granules,
+                flag,
+                strides: t.strides.map(|s| s.map(|r| self.reg(r) as u32)),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Words of a known table that a transfer brings into scalar memory.
+    fn table(&mut self, src: u32, dst: u32, granules: u32) {
+        let inputs = self.inputs;
+        for operand in self.program.operands.iter().filter(|o| o.space == "hbm") {
+            let Some(words) = inputs.tables.get(&operand.index) else { continue };
+            // The listing shifts an HBM address of 512-byte units before the transfer.
+            let start = match self.listing.chip {
+                tilewright_hw::Chip::V5e | tilewright_hw::Chip::V5p => operand.address.wrapping_mul(16),
+                _ => operand.address,
+            };
+            let offset = src.wrapping_sub(start) as usize * 8;
+            for i in 0..(granules as usize).min(1 << 16) * 8 {
+                let Some(word) = words.get(offset + i) else { break };
+                self.smem.store(dst.wrapping_add(i as u32), u64::from(*word));
+            }
+        }
+    }
+
+    /// Counts a run of bundles and holds the limit.
+    fn count(&mut self, at: u32, stop: u32) {
+        if let Some(r) = self.runs.get_mut(at as usize) {
+            *r += 1;
+        }
+        if let Some(r) = self.runs.get_mut(stop as usize) {
+            *r -= 1;
+        }
+        let n = u64::from(stop.saturating_sub(at));
+        self.out.bundles += n;
+        self.segment_bundles += n;
+    }
+
+    fn boundary<O: Observer>(&mut self, next: u32, observer: &mut O) -> Result<()> {
+        self.flush();
+        observer.segment(Segment {
+            start: self.segment_start,
+            bundles: self.segment_bundles,
+            bits: &self.path,
+            facts: &self.facts,
+            hash: self.hash,
+            next,
+        })?;
+        self.path.clear();
+        self.facts.clear();
+        self.hash = 0;
+        self.segment_start = next;
+        self.segment_bundles = 0;
+        if self.out.bundles > self.inputs.limit {
+            let line = self.listing.bundles.get(next as usize).map_or(0, |b| b.line);
+            let mut d = Diagnostic::request(
+                "tpu/no-end",
+                format!("the program had not ended after {} bundles", self.out.bundles),
+            )
+            .at(self.listing.span(line))
+            .rule("an execution ends within its limit of bundles")
+            .help("give the scalar operands and tables that its loops depend on, or raise the limit");
+            if self.out.assumed_branches > 0 {
+                d = d.note(format!("{} branches were decided by assumed values", self.out.assumed_branches));
+            }
+            for ((what, line), count) in self.seen.iter().take(8) {
+                d = d.note(format!("assumed: {what} (line {line}, {count} times)"));
+            }
+            return Err(d);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Outcome {
+        let mut n = 0i64;
+        self.out.counts = self
+            .runs
+            .iter()
+            .take(self.listing.bundles.len())
+            .map(|d| {
+                n += d;
+                n.max(0) as u64
+            })
+            .collect();
+        self.out.assumptions =
+            self.seen.into_iter().map(|((what, line), count)| Assumption { what, line, count }).collect();
+        self.out
+    }
+}

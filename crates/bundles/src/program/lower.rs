@@ -1,0 +1,636 @@
+//! From a listing to a [`Program`].
+
+use std::collections::HashMap;
+
+use tilewright_diag::{Diagnostic, Result};
+use tilewright_hw::Chip;
+
+use super::{
+    Branch, Code, Direction, FREE, Index, Op, Operand as ProgramOperand, PREDICATES, Placement, Program,
+    Shadow, Source, TRUE, Transfer,
+};
+use crate::listing::{Class, Instr, Listing, Mark, Operand, Part, Reg, Symbol, Value};
+use crate::ops::Meaning;
+
+/// Path bits in one word before it is written out.
+const BITS_A_WORD: u32 = 56;
+
+pub fn lower(listing: &Listing, shadow: Shadow, placement: &Placement) -> Result<Program> {
+    let mut lower = Lower {
+        listing,
+        placement,
+        registers: vec![0; usize::from(FREE)],
+        constants: HashMap::new(),
+        tokens: HashMap::new(),
+        temporaries: Vec::new(),
+        next_operand: 1 << 10,
+        out: Program {
+            ops: Vec::with_capacity(listing.instrs.len() / 4),
+            first: Vec::with_capacity(listing.bundles.len() + 1),
+            guards: Vec::new(),
+            first_guard: Vec::with_capacity(listing.bundles.len() + 1),
+            registers: Vec::new(),
+            transfers: Vec::new(),
+            branches: Vec::new(),
+            branch_of: HashMap::new(),
+            outside: Vec::new(),
+            operands: Vec::new(),
+        },
+    };
+    if let Some(r) = lower.registers.get_mut(usize::from(TRUE)) {
+        *r = 1;
+    }
+    let shadows = Shadows::new(listing, shadow);
+    let mut bits = 0;
+    for (b, bundle) in listing.bundles.iter().enumerate() {
+        lower.out.first.push(lower.out.ops.len() as u32);
+        lower.out.first_guard.push(lower.out.guards.len() as u32);
+        let guarded = listing.of(bundle).iter().filter(|i| i.guard.is_some()).count() as u32;
+        if bits + guarded > BITS_A_WORD {
+            lower.out.ops.push(plain(Code::Flush));
+            bits = 0;
+        }
+        bits += guarded;
+        lower.bundle(b as u32, listing.of(bundle), &shadows)?;
+    }
+    lower.out.first.push(lower.out.ops.len() as u32);
+    lower.out.first_guard.push(lower.out.guards.len() as u32);
+    lower.out.registers = lower.registers;
+    Ok(lower.out)
+}
+
+fn plain(code: Code) -> Op {
+    Op { code, guarded: false, negated: false, guard: TRUE, dst: 0, a: 0, b: 0, c: 0, extra: 0 }
+}
+
+/// An operation with the instruction it came from.
+struct Pending {
+    op: Op,
+    instr: u32,
+    writes: bool,
+}
+
+struct Lower<'l> {
+    listing: &'l Listing,
+    placement: &'l Placement,
+    registers: Vec<u64>,
+    constants: HashMap<u32, Index>,
+    tokens: HashMap<u32, Index>,
+    temporaries: Vec<Index>,
+    next_operand: u32,
+    out: Program,
+}
+
+impl Lower<'_> {
+    fn register(&mut self, value: u64) -> Result<Index> {
+        let index = Index::try_from(self.registers.len()).map_err(|_| {
+            Diagnostic::request("tpu/too-large", "more than 65,000 distinct constants and tokens")
+                .at(self.listing.span(0))
+        })?;
+        self.registers.push(value);
+        Ok(index)
+    }
+
+    fn constant(&mut self, value: u32) -> Result<Index> {
+        if let Some(known) = self.constants.get(&value) {
+            return Ok(*known);
+        }
+        let index = self.register(u64::from(value))?;
+        self.constants.insert(value, index);
+        Ok(index)
+    }
+
+    fn symbol(&mut self, symbol: Symbol) -> Result<Index> {
+        self.constant(self.placement.address(symbol))
+    }
+
+    fn token(&mut self, id: u32) -> Result<Index> {
+        if let Some(known) = self.tokens.get(&id) {
+            return Ok(*known);
+        }
+        let index = self.register(0)?;
+        self.tokens.insert(id, index);
+        Ok(index)
+    }
+
+    fn value(&mut self, value: Value) -> Result<Index> {
+        match value.reg {
+            Some(reg) => Ok(scalar_index(reg)),
+            None => self.token(value.id),
+        }
+    }
+
+    fn part(&mut self, part: Part) -> Result<Index> {
+        match part {
+            Part::None => self.constant(0),
+            Part::Imm(i) => self.constant(i as u32),
+            Part::Value(v) => self.value(v),
+            Part::Symbol(s) => self.symbol(s),
+        }
+    }
+
+    fn operand(&mut self, operand: Operand) -> Result<Index> {
+        match operand {
+            Operand::Value(v) => self.value(v),
+            Operand::Int(i) => self.constant(i as u32),
+            Operand::Float(f) => self.constant(f.to_bits()),
+            Operand::Symbol(s) => self.symbol(s),
+            Operand::Pair(..) | Operand::Mem(_) | Operand::Region(_) => self.constant(0),
+        }
+    }
+
+    fn arg(&mut self, instr: &Instr, n: usize) -> Result<Index> {
+        match self.listing.args(instr).get(n) {
+            Some(a) => self.operand(a.operand),
+            None => self.constant(0),
+        }
+    }
+
+    fn labelled(&mut self, instr: &Instr, labels: &[&str]) -> Result<Index> {
+        let found = labels.iter().find_map(|l| self.listing.labelled(instr, l)).map(|a| a.operand);
+        match found {
+            Some(operand) => self.operand(operand),
+            None => Err(Diagnostic::request(
+                "tpu/bad-operands",
+                format!("`{}` has no operand labelled `{}`", self.listing.name(instr), labels.join("` or `")),
+            )
+            .at(self.listing.span(instr.line))
+            .rule("a transfer names its ends, its size and its flag")),
+        }
+    }
+
+    fn bundle(&mut self, bundle: u32, instrs: &[Instr], shadows: &Shadows) -> Result<()> {
+        let start = self.listing.bundles.get(bundle as usize).map_or(0, |b| b.instrs.start);
+        let mut pending = Vec::new();
+        for (i, instr) in instrs.iter().enumerate() {
+            let at = start + i as u32;
+            let Some(family) = instr.op.entry() else {
+                if instr.guard.is_some() {
+                    pending.push(Pending { op: guarded(plain(Code::Note), instr), instr: at, writes: false });
+                }
+                continue;
+            };
+            self.instr(bundle, at, instr, family.meaning, shadows, &mut pending)?;
+        }
+        self.order(pending)
+    }
+
+    /// One instruction's operations.
+    fn instr(
+        &mut self,
+        bundle: u32,
+        at: u32,
+        instr: &Instr,
+        meaning: Meaning,
+        shadows: &Shadows,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let dst = instr.dest.and_then(|d| d.reg).map(scalar_index);
+        let code = match meaning {
+            Meaning::Add => Code::Add,
+            Meaning::Sub => Code::Sub,
+            Meaning::Mul => Code::Mul,
+            Meaning::MulHigh => Code::MulHigh,
+            Meaning::And => Code::And,
+            Meaning::Or => Code::Or,
+            Meaning::Xor => Code::Xor,
+            Meaning::Shl => Code::Shl,
+            Meaning::ShlOnes => Code::ShlOnes,
+            Meaning::Shr => Code::Shr,
+            Meaning::Sar => Code::Sar,
+            Meaning::Carry => Code::Carry,
+            Meaning::Eq => Code::Eq,
+            Meaning::Ne => Code::Ne,
+            Meaning::LtS => Code::LtS,
+            Meaning::LeS => Code::LeS,
+            Meaning::GtS => Code::GtS,
+            Meaning::GeS => Code::GeS,
+            Meaning::LtU => Code::LtU,
+            Meaning::LeU => Code::LeU,
+            Meaning::GtU => Code::GtU,
+            Meaning::GeU => Code::GeU,
+            Meaning::PredOr => Code::PredOr,
+            Meaning::PredNand => Code::PredNand,
+            Meaning::PredNot => Code::PredNot,
+            Meaning::Select => Code::Select,
+            Meaning::IntToFloat => Code::IntToFloat,
+            Meaning::Move => return self.moves(at, instr, dst, pending),
+            Meaning::Lea => return self.lea(at, instr, dst, pending),
+            Meaning::Alias => return self.alias(instr),
+            Meaning::Load | Meaning::Store => return self.memory(at, instr, dst, pending),
+            Meaning::DivRem => {
+                let remainder = self.listing.slice(&instr.note).contains("kRem");
+                let mut op = plain(if remainder { Code::Rem } else { Code::Div });
+                op.dst = self.token(instr.dest.map_or(0, |d| d.id))?;
+                op.a = self.arg(instr, 0)?;
+                op.b = self.arg(instr, 1)?;
+                pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+                return Ok(());
+            }
+            Meaning::Pop | Meaning::PopRemainder => return self.pop(at, instr, dst, pending),
+            Meaning::Operand => return self.input(at, instr, dst, pending),
+            Meaning::Loader => {
+                return self.outside(Source::Loader { line: instr.line }, at, instr, dst, pending);
+            }
+            Meaning::Halt => Code::Halt,
+            Meaning::SyncAdd => Code::SyncAdd,
+            Meaning::SyncSet => Code::SyncSet,
+            Meaning::DmaWait => Code::Wait,
+            Meaning::Call => Code::Call,
+            Meaning::Branch => return self.branch(bundle, at, instr, shadows, pending),
+            Meaning::Dma | Meaning::DmaGeneral => return self.transfer(at, instr, pending),
+            Meaning::None | Meaning::SyncWait => {
+                if self.listing.name(instr) == "vsyncmov" {
+                    let mut op = plain(Code::ReadFlag);
+                    op.dst = self.token(instr.dest.map_or(0, |d| d.id))?;
+                    op.a = self.arg(instr, 0)?;
+                    pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+                } else if instr.guard.is_some() {
+                    pending.push(Pending { op: guarded(plain(Code::Note), instr), instr: at, writes: false });
+                }
+                return Ok(());
+            }
+        };
+        let mut op = plain(code);
+        op.dst = dst.unwrap_or(0);
+        op.a = self.arg(instr, 0)?;
+        op.b = self.arg(instr, 1)?;
+        op.c = self.arg(instr, 2)?;
+        op.extra = at;
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: dst.is_some() });
+        Ok(())
+    }
+
+    /// A move; with an alternative in another register it is a select.
+    fn moves(
+        &mut self,
+        at: u32,
+        instr: &Instr,
+        dst: Option<Index>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let mut op = plain(Code::Move);
+        op.dst = dst.unwrap_or(0);
+        op.a = self.arg(instr, 0)?;
+        if let Some(otherwise) = instr.guard.and_then(|g| g.otherwise) {
+            let other = self.value(otherwise)?;
+            if other != op.dst {
+                return Err(Diagnostic::request(
+                    "tpu/bad-operands",
+                    format!("`{}` keeps a value of another register", self.listing.name(instr)),
+                )
+                .at(self.listing.span(instr.line))
+                .rule("the alternative of a guarded move is in the register that it writes"));
+            }
+        }
+        if op.a == op.dst && instr.guard.is_none() {
+            return Ok(());
+        }
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+        Ok(())
+    }
+
+    fn alias(&mut self, instr: &Instr) -> Result<()> {
+        let dest = instr.dest.and_then(|d| d.reg);
+        for arg in self.listing.args(instr) {
+            if !matches!(arg.operand, Operand::Value(v) if v.reg == dest) {
+                return Err(Diagnostic::request("tpu/bad-operands", "a phi joins different registers")
+                    .at(self.listing.span(instr.line))
+                    .rule("after register allocation every value of a phi has the phi's register"));
+            }
+        }
+        Ok(())
+    }
+
+    fn lea(&mut self, at: u32, instr: &Instr, dst: Option<Index>, pending: &mut Vec<Pending>) -> Result<()> {
+        let mut op = plain(Code::Add);
+        op.dst = dst.unwrap_or(0);
+        op.a = self.arg(instr, 0)?;
+        op.b = self.arg(instr, 1)?;
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+        Ok(())
+    }
+
+    fn memory(
+        &mut self,
+        at: u32,
+        instr: &Instr,
+        dst: Option<Index>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let mem = match self.listing.args(instr).first().map(|a| a.operand) {
+            Some(Operand::Mem(m)) => self.listing.mems.get(m as usize).copied(),
+            _ => None,
+        };
+        let Some(mem) = mem else {
+            return Err(Diagnostic::request("tpu/bad-operands", "a scalar load or store without an address")
+                .at(self.listing.span(instr.line))
+                .rule("the first operand is `[smem:…]`"));
+        };
+        let mut op = plain(if dst.is_some() { Code::Load } else { Code::Store });
+        op.dst = dst.unwrap_or(0);
+        op.a = self.part(mem.base)?;
+        op.b = self.part(mem.index)?;
+        op.c = self.arg(instr, 1)?;
+        op.extra = at;
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: dst.is_some() });
+        Ok(())
+    }
+
+    fn pop(&mut self, at: u32, instr: &Instr, dst: Option<Index>, pending: &mut Vec<Pending>) -> Result<()> {
+        if self.listing.name(instr) == "spop" {
+            return self.outside(Source::Vector { line: instr.line }, at, instr, dst, pending);
+        }
+        let mut op = plain(Code::Move);
+        op.dst = dst.unwrap_or(0);
+        op.a = self.arg(instr, 0)?;
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+        Ok(())
+    }
+
+    fn outside(
+        &mut self,
+        source: Source,
+        at: u32,
+        instr: &Instr,
+        dst: Option<Index>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let mut op = plain(Code::Outside);
+        op.dst = dst.unwrap_or(0);
+        op.extra = self.out.outside.len() as u32;
+        self.out.outside.push(source);
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
+        Ok(())
+    }
+
+    /// An operand of the program: its address or its value.
+    fn input(
+        &mut self,
+        at: u32,
+        instr: &Instr,
+        dst: Option<Index>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let attributes = self.listing.slice(&instr.attributes);
+        let field = |name: &str| attributes.split_once(name).map(|(_, rest)| rest);
+        let index =
+            field("index: ").and_then(|r| r.split([',', ']']).next()).and_then(|n| n.trim().parse().ok());
+        let (Some(index), Some(shape)) =
+            (index, field("shape: ").and_then(|r| r.split_once(", index").map(|x| x.0)))
+        else {
+            return Err(Diagnostic::request("tpu/bad-operands", "an operand without shape and index")
+                .at(self.listing.span(instr.line))
+                .rule("`inlined_call_operand` says `[shape: …, index: …, kind: …]`"));
+        };
+        let name = self.listing.name(instr);
+        let space = name.strip_prefix("inlined_call_operand.").filter(|s| !s.starts_with('<')).unwrap_or("");
+        let output = attributes.contains("kind: output");
+        let shape = shape.to_owned();
+        let (space, source) = (
+            space.to_owned(),
+            match space {
+                "" => Source::Scalar { index },
+                s => Source::Address { index, space: s.to_owned() },
+            },
+        );
+        let address = self.place(&shape, &space);
+        self.out.operands.push(ProgramOperand { index, space, shape, output, address });
+        self.outside(source, at, instr, dst, pending)
+    }
+
+    /// The next free address for an operand, in units of its memory.
+    fn place(&mut self, shape: &str, space: &str) -> u32 {
+        let granules = (shape_bytes(shape) / 32).clamp(16, 1 << 28) as u32;
+        let address = self.next_operand;
+        self.next_operand = self.next_operand.wrapping_add(granules.next_multiple_of(256));
+        match (space, self.listing.chip) {
+            ("hbm", Chip::V5e | Chip::V5p) => address / 16,
+            ("hbm", _) => address,
+            // On-chip operands share the allocations' numbering of addresses, past any of them.
+            (_, _) => 0x8000_0000u32.wrapping_add(address),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        bundle: u32,
+        at: u32,
+        instr: &Instr,
+        shadows: &Shadows,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let region = match self.listing.args(instr).first().map(|a| a.operand) {
+            Some(Operand::Region(r)) => r,
+            _ => {
+                return Err(Diagnostic::request("tpu/bad-operands", "a branch without a target region")
+                    .at(self.listing.span(instr.line))
+                    .rule("a branch says `target = $regionN`"));
+            }
+        };
+        let mut op = plain(Code::Branch);
+        op.extra = self.out.branches.len() as u32;
+        self.out.branch_of.insert(bundle, op.extra);
+        self.out.branches.push(Branch {
+            bundle,
+            stop: shadows.stop(bundle),
+            target: self.listing.regions.get(&region).copied(),
+            region,
+        });
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
+        Ok(())
+    }
+
+    fn transfer(&mut self, at: u32, instr: &Instr, pending: &mut Vec<Pending>) -> Result<()> {
+        let name = self.listing.name(instr);
+        let note = self.listing.slice(&instr.note);
+        let general = name == "dma.general";
+        let direction = match name {
+            "dma.hbm_to_vmem" => Direction::HbmToVmem,
+            "dma.vmem_to_hbm" => Direction::VmemToHbm,
+            "dma.hbm_to_smem" => Direction::HbmToSmem,
+            "dma.smem_to_hbm" => Direction::SmemToHbm,
+            "dma.smem_to_host_iova" => Direction::Host,
+            "dma.general" if note.contains("vmem-to-hbm") => Direction::VmemToHbm,
+            "dma.general" if note.contains("smem-to-hbm") => Direction::SmemToHbm,
+            "dma.general" if note.contains("hbm-to-vmem") => Direction::HbmToVmem,
+            "dma.general" if note.contains("vmem-to-vmem") => Direction::OnChip,
+            "dma.general" => Direction::HbmToHbm,
+            _ => Direction::OnChip,
+        };
+        let (src, dst): (&[&str], &[&str]) = match name {
+            "dma.hbm_to_vmem" => (&["hbm"], &["vmem"]),
+            "dma.vmem_to_hbm" => (&["vmem"], &["hbm"]),
+            "dma.hbm_to_smem" => (&["hbm"], &["smem"]),
+            "dma.smem_to_hbm" => (&["smem"], &["hbm"]),
+            "dma.vmem_to_smem" => (&["vmem"], &["smem"]),
+            "dma.smem_to_vmem" => (&["smem"], &["vmem"]),
+            "dma.smem_to_host_iova" => (&["src_address"], &["host_iova_low"]),
+            _ => (&["src"], &["dst"]),
+        };
+        let strides = match self.listing.labelled(instr, "src_stride") {
+            Some(_) => Some([
+                self.labelled(instr, &["src_stride"])?,
+                self.labelled(instr, &["dst_stride"])?,
+                self.labelled(instr, &["steps_per_stride"])?,
+            ]),
+            None => None,
+        };
+        let transfer = Transfer {
+            direction,
+            general,
+            instr: at,
+            src: self.labelled(instr, src)?,
+            dst: self.labelled(instr, dst)?,
+            size: self.labelled(instr, &["size_in_granules"])?,
+            flag: self.labelled(instr, &["dst_syncflagno", "dst_syncflagno_1"])?,
+            strides,
+        };
+        let mut op = plain(Code::Dma);
+        op.extra = self.out.transfers.len() as u32;
+        self.out.transfers.push(transfer);
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
+        Ok(())
+    }
+
+    /// Orders a bundle's operations so that every read comes before the write of its register. Operations without a
+    /// result come first, in the listing's order.
+    fn order(&mut self, pending: Vec<Pending>) -> Result<()> {
+        let (mut writers, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|p| p.writes);
+        for p in others {
+            self.push(p);
+        }
+        let mut moves = Vec::new();
+        while !writers.is_empty() {
+            let free = writers.iter().enumerate().position(|(i, w)| {
+                !writers.iter().enumerate().any(|(j, r)| i != j && self.reads(&r.op, w.op.dst))
+            });
+            let at = free.unwrap_or(0);
+            let mut p = writers.remove(at);
+            if free.is_none() {
+                // A cycle: the result goes to a temporary until every reader has run.
+                let n = moves.len();
+                let temporary = match self.temporaries.get(n) {
+                    Some(t) => *t,
+                    None => {
+                        let t = self.register(0)?;
+                        self.temporaries.push(t);
+                        t
+                    }
+                };
+                let mut late = plain(Code::Move);
+                late.dst = p.op.dst;
+                late.a = temporary;
+                if p.op.guarded {
+                    // The temporary must hold the old value where the guard does not.
+                    let mut early = plain(Code::Move);
+                    early.dst = temporary;
+                    early.a = p.op.dst;
+                    self.out.ops.push(early);
+                }
+                p.op.dst = temporary;
+                moves.push(late);
+            }
+            self.push(p);
+        }
+        self.out.ops.extend(moves);
+        Ok(())
+    }
+
+    fn push(&mut self, p: Pending) {
+        if p.op.guarded {
+            self.out.guards.push(p.instr);
+        }
+        self.out.ops.push(p.op);
+    }
+
+    fn reads(&self, op: &Op, register: Index) -> bool {
+        (op.guarded && op.guard == register) || op.a == register || op.b == register || op.c == register
+    }
+}
+
+fn guarded(mut op: Op, instr: &Instr) -> Op {
+    if let Some(guard) = instr.guard
+        && let Some(reg) = guard.value.reg
+    {
+        op.guarded = true;
+        op.negated = guard.negated;
+        op.guard = scalar_index(reg);
+    }
+    op
+}
+
+/// Place of a register in the executor's file; vector registers have none and alias `s0` harmlessly, as no scalar
+/// operation names them.
+fn scalar_index(reg: Reg) -> Index {
+    match reg.class {
+        Class::Predicate => PREDICATES + Index::from(reg.index),
+        Class::Scalar | Class::Vector | Class::Mask => Index::from(reg.index),
+    }
+}
+
+/// Bytes of a printed shape, `bf16[512,512]`; 0 where it does not read.
+pub fn shape_bytes(shape: &str) -> u64 {
+    let Some((dtype, dims)) = shape.split_once('[') else { return 0 };
+    let bits: u64 = match dtype {
+        "pred" => 8,
+        d => d
+            .trim_start_matches(|c: char| c.is_ascii_alphabetic())
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(32),
+    };
+    let inner = dims.split(']').next().unwrap_or("");
+    let elements = inner
+        .split(',')
+        .map(str::trim)
+        .filter(|d| !d.is_empty())
+        .fold(1u64, |n, d| n.saturating_mul(d.trim_start_matches("<=").parse().unwrap_or(1)));
+    elements.saturating_mul(bits).div_ceil(8)
+}
+
+/// Where the delay slots of branches end.
+struct Shadows {
+    rule: Shadow,
+    starts: Vec<bool>,
+    ends: Vec<bool>,
+    empty: Vec<bool>,
+}
+
+impl Shadows {
+    fn new(listing: &Listing, rule: Shadow) -> Shadows {
+        let n = listing.bundles.len();
+        let mut s =
+            Shadows { rule, starts: vec![false; n], ends: vec![false; n], empty: Vec::with_capacity(n) };
+        for (bundle, mark) in &listing.marks {
+            let b = *bundle as usize;
+            let list = match mark {
+                Mark::Start(_) | Mark::Empty(_) => &mut s.starts,
+                Mark::End(_) => &mut s.ends,
+            };
+            if let Some(m) = list.get_mut(b) {
+                *m = true;
+            }
+        }
+        s.empty.extend(listing.bundles.iter().map(|b| b.instrs.is_empty()));
+        s
+    }
+
+    /// The first bundle after the delay slots of a branch in `bundle`.
+    fn stop(&self, bundle: u32) -> u32 {
+        let at = |list: &[bool], i: u32| list.get(i as usize).copied().unwrap_or(false);
+        let slots = match self.rule {
+            Shadow::Fixed(n) => n,
+            Shadow::Marks => {
+                let start = (1..=6).find(|d| at(&self.starts, bundle + d));
+                match start {
+                    Some(d) => d - 1,
+                    None if at(&self.ends, bundle + 6) => 6,
+                    None => (1..=6).find(|d| at(&self.empty, bundle + d)).unwrap_or(6),
+                }
+            }
+        };
+        bundle.saturating_add(1).saturating_add(slots)
+    }
+}
