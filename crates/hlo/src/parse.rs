@@ -1,5 +1,6 @@
 //! HLO text to a [`Module`].
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tilewright_diag::{Diagnostic, Result, Span};
@@ -18,8 +19,15 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
     let mut module =
         Module { name: String::new(), computations: Vec::new(), entry: usize::MAX, by_name: HashMap::new() };
     let mut open: Option<(Computation, bool)> = None;
-    for (i, raw) in text.lines().enumerate() {
-        let line = raw.trim();
+    let mut lines = text.lines().enumerate();
+    while let Some((i, raw)) = lines.next() {
+        // Attributes that hold text of a front end may run over several lines.
+        let mut whole = Cow::Borrowed(raw.trim());
+        while open.is_some() && is_open(&whole) {
+            let Some((_, more)) = lines.next() else { break };
+            whole = Cow::Owned(format!("{whole} {}", more.trim()));
+        }
+        let line: &str = &whole;
         let fault = |(what, at): (&str, &str)| -> Box<Diagnostic> {
             let col = (raw.len() - at.len().min(raw.len())) + 1;
             Diagnostic::request("tpu/hlo", format!("not HLO text: {what}")).at(Span {
@@ -33,7 +41,7 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
         }
         if let Some(rest) = line.strip_prefix("HloModule ") {
             module.name = rest.split([',', ' ']).next().unwrap_or_default().to_string();
-        } else if line == "}" {
+        } else if line == "}" || line.starts_with("}, ") {
             let Some((computation, is_entry)) = open.take() else {
                 return Err(fault(("a `}` that closes nothing", line)));
             };
@@ -68,6 +76,23 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
         return Err(at_end("it has no ENTRY computation"));
     }
     Ok(module)
+}
+
+/// Whether a bracket or string of the line is not closed in it.
+fn is_open(line: &str) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0i32, false, false);
+    for c in line.bytes() {
+        match c {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0 || quoted
 }
 
 /// `%name (parameters) -> shape {`, with `ENTRY` before it or not.
@@ -109,7 +134,10 @@ fn instruction(line: &str, number: usize) -> Parsed<'_, (Instruction, bool)> {
     while !cursor.rest.trim().is_empty() {
         let rest = cursor.rest.trim_start();
         let rest = rest.strip_prefix(',').ok_or(("a comma is expected", rest))?.trim_start();
-        let (key, value) = rest.split_once('=').ok_or(("an attribute is `key=value`", rest))?;
+        let named = rest
+            .split_once('=')
+            .filter(|(key, _)| key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        let (key, value) = named.ok_or(("an attribute is `key=value`", rest))?;
         cursor.rest = value;
         attributes.push((key.to_string(), cursor.value()?.to_string()));
     }
@@ -334,6 +362,18 @@ ENTRY %main (a: f32[8,128]) -> f32[8] {
     }
 
     #[test]
+    fn attributes_may_run_over_lines_and_computations_have_attributes_too() {
+        let text = TEXT
+            .replace("\"a\":[1,2],", "\"a\":[1,\n2],\n")
+            .replace("calls=%fused\n}", "calls=%fused\n}, execution_thread=\"sparsecore\"");
+        let m = parse(&text, "t.txt").unwrap();
+        assert_eq!(
+            m.entry().instruction("t").unwrap().attribute("backend_config"),
+            Some(r#"{"a":[1, 2], "b":"}"}"#)
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, what) in [
             (TEXT.replace("ROOT %fusion.1 = f32[8]", "ROOT %fusion.1 = g32[8]"), "element type"),
@@ -341,6 +381,7 @@ ENTRY %main (a: f32[8,128]) -> f32[8] {
             (TEXT.replace("ENTRY ", ""), "no ENTRY"),
             (TEXT.replace("f32[8,128]{1,0:T(8,128)} parameter", "f32[8,x] parameter"), "a size"),
             (TEXT.replace("fusion(%a)", "fusion(%a"), "not closed"),
+            (TEXT.replace("kind=kLoop", "kind"), "key=value"),
         ] {
             let d = parse(&text, "t.txt").unwrap_err();
             assert!(d.code == "tpu/hlo" && d.message.contains(what), "{what}: {d}");

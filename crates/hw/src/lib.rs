@@ -6,11 +6,12 @@
 
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tilewright_diag::{Diagnostic, Result};
 
 /// A TPU generation whose listings are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Chip {
     /// TPU v5e (v5 lite): four 128×128 matrix units.
     V5e,
@@ -32,6 +33,16 @@ impl Chip {
             Chip::V5e => "v5e",
             Chip::V5p => "v5p",
             Chip::V6e => "v6e",
+            Chip::Tpu7x => "tpu7x",
+        }
+    }
+
+    /// The name of the target that makes code for it.
+    pub fn target(self) -> &'static str {
+        match self {
+            Chip::V5e => "tpu-v5e",
+            Chip::V5p => "tpu-v5p",
+            Chip::V6e => "tpu-v6e",
             Chip::Tpu7x => "tpu7x",
         }
     }

@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     let request = Request {
         module: &module,
         name: file,
-        topology: Topology::fitting(Chip::of_target(target)?, partitions),
+        topology: Topology::fitting(Chip::parse(target)?, partitions),
         partitions,
         estimate: more.contains(&"estimate"),
         limit: Duration::from_secs(300),

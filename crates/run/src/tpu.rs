@@ -26,7 +26,8 @@ pub use install::{LICENCE, install};
 pub use libtpu::{LIBTPU_ENV, Libtpu, PINNED, libtpu};
 pub use options::partitions;
 pub use pjrt::{Fault, MemoryStats};
-pub use target::{Chip, Topology};
+pub use target::Topology;
+pub use tilewright_hw::Chip;
 
 /// A module to be compiled.
 #[derive(Clone, Copy, Debug)]

@@ -1,69 +1,10 @@
-//! The chips that the compiler makes code for, and how many of them.
+//! How many chips the compiler makes code for, and in what shape.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tilewright_diag::{Diagnostic, Result};
-
-/// A generation of TPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Chip {
-    /// TPU v5e.
-    V5e,
-    /// TPU v5p.
-    V5p,
-    /// TPU v6e (Trillium).
-    V6e,
-    /// TPU7x (Ironwood).
-    Tpu7x,
-}
-
-impl Chip {
-    /// All, oldest first.
-    pub const ALL: [Chip; 4] = [Chip::V5e, Chip::V5p, Chip::V6e, Chip::Tpu7x];
-
-    /// Its target's name on the command line.
-    pub fn target(self) -> &'static str {
-        match self {
-            Chip::V5e => "tpu-v5e",
-            Chip::V5p => "tpu-v5p",
-            Chip::V6e => "tpu-v6e",
-            Chip::Tpu7x => "tpu7x",
-        }
-    }
-
-    /// The chip behind a target's name.
-    ///
-    /// # Errors
-    /// `tpu/unknown-target`, with the nearest.
-    pub fn of_target(name: &str) -> Result<Chip> {
-        let found = Chip::ALL.into_iter().find(|c| c.target() == name);
-        found.ok_or_else(|| {
-            Diagnostic::unknown(
-                "tpu/unknown-target",
-                "TPU target",
-                name,
-                Chip::ALL.iter().map(|c| c.target()),
-            )
-        })
-    }
-
-    /// Its name in the compiler's topologies.
-    pub fn topology_name(self) -> &'static str {
-        match self {
-            Chip::V5e => "v5e",
-            Chip::V5p => "v5p",
-            Chip::V6e => "v6e",
-            Chip::Tpu7x => "tpu7x",
-        }
-    }
-
-    /// Whether its interconnect is a torus of three dimensions.
-    fn is_3d(self) -> bool {
-        matches!(self, Chip::V5p | Chip::Tpu7x)
-    }
-}
+use tilewright_hw::Chip;
 
 /// Chips in the shape of their interconnect, such as `v5e:4x4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -83,7 +24,7 @@ impl Topology {
         if chip == Chip::V5p {
             shape = [2, 2, 1];
         }
-        let dimensions = if chip.is_3d() { 3 } else { 2 };
+        let dimensions = if is_3d(chip) { 3 } else { 2 };
         let mut next = 0;
         while shape.iter().product::<usize>() < cores {
             shape[next] *= 2;
@@ -103,13 +44,13 @@ impl Topology {
                 .help(format!("`{}`", Topology::fitting(chip, 4)))
         };
         let shape = match text.split_once(':') {
-            Some((name, shape)) if name == chip.topology_name() => shape,
+            Some((name, shape)) if name == chip.name() => shape,
             Some(_) => return Err(wrong("a topology is of the target's chips")),
             None => text,
         };
         let sizes: Option<Vec<usize>> =
             shape.split('x').map(|s| s.parse().ok().filter(|n| (1..=64).contains(n))).collect();
-        match (sizes.as_deref(), chip.is_3d()) {
+        match (sizes.as_deref(), is_3d(chip)) {
             (Some(&[x, y]), false) => Ok(Topology { chip, shape: [x, y, 1] }),
             (Some(&[x, y, z]), true) => Ok(Topology { chip, shape: [x, y, z] }),
             (_, false) => Err(wrong("two sizes from 1 to 64: `4x4`")),
@@ -126,9 +67,14 @@ impl Topology {
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.shape;
-        write!(f, "{}:{x}x{y}", self.chip.topology_name())?;
-        if self.chip.is_3d() { write!(f, "x{z}") } else { Ok(()) }
+        write!(f, "{}:{x}x{y}", self.chip.name())?;
+        if is_3d(self.chip) { write!(f, "x{z}") } else { Ok(()) }
     }
+}
+
+/// Whether the chips' interconnect is a torus of three dimensions.
+fn is_3d(chip: Chip) -> bool {
+    matches!(chip, Chip::V5p | Chip::Tpu7x)
 }
 
 #[cfg(test)]
