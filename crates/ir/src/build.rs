@@ -230,6 +230,7 @@ impl Builder {
         };
         outputs_last(&mut kernel);
         verify::kernel(&kernel)?;
+        verify::written(&kernel)?;
         Ok(kernel)
     }
 

@@ -283,6 +283,15 @@ fn elementwise_unary(op: UnaryOp, x: TileType) -> Ruled<TileType> {
     fail("ir/dtype-mismatch", rule, format!("`{}` of {x}", Form::Unary(op).name()))
 }
 
+/// Where two shapes of one rank differ, as a clause.
+fn difference(x: Shape, y: Shape) -> String {
+    let mut dims = x.dims().iter().zip(y.dims()).enumerate();
+    match dims.find(|(_, (a, b))| a != b) {
+        Some((d, (a, b))) if x.rank() == y.rank() => format!(": dimension {d} is {a} and {b}"),
+        _ => String::new(),
+    }
+}
+
 fn same(name: &str, x: TileType, y: TileType) -> Ruled<()> {
     if x.dtype != y.dtype {
         return fail(
@@ -295,7 +304,7 @@ fn same(name: &str, x: TileType, y: TileType) -> Ruled<()> {
         return fail(
             "ir/shape-mismatch",
             "elementwise operands have one shape; `broadcast` repeats dimensions of 1",
-            format!("`{name}` of {x} and {y}"),
+            format!("`{name}` of {x} and {y}{}", difference(x.shape, y.shape)),
         );
     }
     Ok(())

@@ -105,6 +105,28 @@ pub fn kernel(kernel: &Kernel) -> Result<()> {
     Uses { kernel, ranges: Ranges::of(kernel) }.block(&kernel.body, 0)
 }
 
+/// Every output has a store. A text may leave one out, to see what becomes of it; an author has forgotten it.
+pub(crate) fn written(kernel: &Kernel) -> Result<()> {
+    let mut stored = vec![false; kernel.operands.len()];
+    kernel.walk(&mut |op| {
+        if let OpKind::Store { array } = op.kind
+            && let Some(stored) = stored.get_mut(array.0 as usize)
+        {
+            *stored = true;
+        }
+    });
+    match kernel.operands.iter().zip(stored).find(|(o, stored)| o.is_output() && !stored) {
+        Some((o, _)) => Err(Diagnostic::request(
+            "ir/unwritten",
+            format!("no store writes the output `{}` in kernel `{}`", o.name, kernel.name),
+        )
+        .rule("every output has a store")
+        .help(format!("store a tile to `{}`, or declare no such output", o.name))
+        .at(o.loc.span())),
+        None => Ok(()),
+    }
+}
+
 fn declarations(kernel: &Kernel) -> Result<()> {
     let fault =
         |code, message: String| Diagnostic::request(code, format!("{message} in kernel `{}`", kernel.name));

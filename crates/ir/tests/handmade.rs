@@ -204,3 +204,17 @@ grid () {
     assert_eq!(wiring, expected);
     assert_eq!(operands[1].operand.role, tilewright_ir::Role::Scalar { min: 2, max: 7 });
 }
+
+/// A text may leave a store out, to see what becomes of it; an author has forgotten it.
+#[test]
+fn an_author_is_told_of_an_output_that_nothing_writes() {
+    let k = Builder::new("k");
+    let a = k.input("a", DType::F32, &[8]);
+    let o = k.output("o", DType::F32, &[8]);
+    k.output("forgotten", DType::F32, &[8]);
+    let [i] = k.grid([("i", 1)]);
+    o.store((i,), a.load((i,), &[8]));
+    let d = k.finish().unwrap_err();
+    assert_eq!(d.code, "ir/unwritten");
+    assert!(d.message.contains("`forgotten`") && d.span.unwrap().file.ends_with("handmade.rs"));
+}
