@@ -10,3 +10,4 @@ pub mod utilization;
 
 pub use parse::parse;
 pub mod program;
+pub mod timing;

@@ -324,7 +324,13 @@ mod tests {
     fn every_machine_reads_and_every_number_has_a_source() {
         for chip in Chip::ALL {
             let m = Machine::of(chip).unwrap();
-            let numbers = [m.facts.all(), m.slots.all(), m.vendor.units.all(), m.vendor.dma.all(), m.vendor.issue.all()];
+            let numbers = [
+                m.facts.all(),
+                m.slots.all(),
+                m.vendor.units.all(),
+                m.vendor.dma.all(),
+                m.vendor.issue.all(),
+            ];
             for (name, n) in numbers.into_iter().flatten().chain(m.calibrated.dma.all()) {
                 assert!(!n.source.is_empty() && !n.unit.is_empty(), "{} {name}", chip.name());
                 assert!(n.value.is_finite() && n.value >= 0.0, "{} {name}", chip.name());

@@ -68,6 +68,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// The fastest config of a kernel that is right, kept for the next time.
     Tune(TuneArgs),
+    /// What a TPU program's machine code will do, and what holds it back; needs no TPU.
+    Explain(ExplainArgs),
     /// Installs a vendor's compiler for you, after saying whose it is.
     Setup(SetupArgs),
     /// The five-minute walk through all of it.
@@ -183,6 +185,38 @@ pub struct TuneArgs {
     /// Keep only configs by which a row's result does not depend on the other rows, bit for bit.
     #[arg(long)]
     pub batch_invariant: bool,
+}
+
+/// `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A StableHLO file, as `jax.jit(f).lower(…).as_text()` gives it, or a folder that libtpu printed its dumps into.
+    #[arg(value_name = "FILE.mlir|DUMP-FOLDER")]
+    pub program: String,
+    /// The chips: tpu-v5e, tpu-v5p, tpu-v6e, tpu7x.
+    #[arg(long, value_name = "TARGET,…", value_delimiter = ',', default_value = "tpu-v5e,tpu-v6e,tpu7x")]
+    pub target: Vec<String>,
+    /// How many chips, as `4x4` or `v5e:4x4` [default: the smallest that fits the program's partitions].
+    #[arg(long, value_name = "SHAPE")]
+    pub topology: Option<String>,
+    /// How time is modelled: physically, or as the compiler's own estimator does.
+    #[arg(long, value_enum, default_value_t = ModelChoice::Calibrated)]
+    pub model: ModelChoice,
+    /// Ops to show.
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub top: usize,
+    /// The longest that the compiler may take for a target.
+    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = duration)]
+    pub limit: Duration,
+}
+
+/// Timing models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelChoice {
+    /// One memory that all transfers share, real delay slots.
+    Calibrated,
+    /// The assumptions of the compiler's own estimator.
+    Vendor,
 }
 
 /// `setup`.

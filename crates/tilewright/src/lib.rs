@@ -7,6 +7,7 @@
 pub use tilewright_check as check;
 pub use tilewright_diag as diag;
 pub use tilewright_dtype as dtype;
+pub use tilewright_explain as explain;
 pub use tilewright_interp as interp;
 pub use tilewright_ir as ir;
 pub use tilewright_kernels as kernels;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Sandbox, lines_fit};
 use serde_json::Value;
-use tilewright::run::testing::clang_or_skip;
+use tilewright::run::testing::{clang_or_skip, libtpu_or_skip};
 
 #[test]
 fn a_wrong_request_exits_2_with_one_clear_diagnostic() {
@@ -18,12 +18,12 @@ fn a_wrong_request_exits_2_with_one_clear_diagnostic() {
         (
             &["shwo"],
             "error[cli/unknown-command]: unknown command `shwo`\n  \
-             note: known: kernels, targets, show, check, bench, tune, setup, tour\n  help: did you mean `show`?\n",
+             note: known: kernels, targets, show, check, bench, tune, explain, setup, tour\n  help: did you mean `show`?\n",
         ),
         (
             &["matmul", "m=1"],
             "error[cli/unknown-command]: unknown command `matmul`\n  \
-             note: known: kernels, targets, show, check, bench, tune, setup, tour\n  \
+             note: known: kernels, targets, show, check, bench, tune, explain, setup, tour\n  \
              help: `matmul` is a kernel: `tilewright check matmul …`, or show, bench, tune\n",
         ),
         (
@@ -359,4 +359,99 @@ fn the_object_and_its_assembly_are_shown() {
         code["passes"].as_array().unwrap().iter().filter_map(|p| p["pass"].as_str()).collect();
     let lowering = tilewright::target_cpu::PASSES.iter().map(|(name, _)| *name);
     assert_eq!(passes, std::iter::once("build").chain(lowering).chain(["clang"]).collect::<Vec<_>>());
+}
+
+const ADD: &str = "module @jit_f {
+  func.func public @main(%arg0: tensor<256x256xf32>, %arg1: tensor<256x256xf32>) -> tensor<256x256xf32> {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<256x256xf32>
+    return %0 : tensor<256x256xf32>
+  }
+}
+";
+
+#[test]
+fn a_tpu_program_is_explained_on_every_chip() {
+    if libtpu_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.folder().join("add.mlir"), ADD).unwrap();
+    let file = "add.mlir";
+    let ran = sandbox.run(&["explain", file, "--target", "tpu-v5e,tpu-v5p,tpu-v6e,tpu7x", "--json"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    let json = ran.json();
+    let targets = json["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 4);
+    for target in targets {
+        has(target, &["target", "cycles", "seconds", "estimate", "model", "ops", "unaccounted"]);
+        assert_eq!(
+            (target["estimate"].as_bool(), target["unaccounted"].as_f64()),
+            (Some(true), Some(0.0)),
+            "{target}"
+        );
+        let op = &target["ops"][0];
+        let keys = [
+            "name",
+            "kind",
+            "count",
+            "cycles",
+            "seconds",
+            "share",
+            "flops",
+            "useful_flops",
+            "hbm_bytes",
+            "matrix_fraction",
+            "hbm_fraction",
+            "limiter",
+            "savings",
+            "units",
+            "stalls",
+            "spills",
+            "advice",
+        ];
+        has(op, &keys);
+        // Two arrays are read and one is written; the two cores of a v5p share the work.
+        let bytes = 3.0 * 256.0 * 256.0 * 4.0 / if target["target"] == "tpu-v5p" { 2.0 } else { 1.0 };
+        assert_eq!(op["hbm_bytes"].as_f64(), Some(bytes), "{op}");
+        assert!(op["hbm_fraction"].as_f64().is_some_and(|f| f > 0.05 && f < 1.0), "{op}");
+        let limiter = op["limiter"]["of"].as_str().unwrap();
+        assert!(["transfer latency", "HBM bandwidth"].contains(&limiter), "{op}");
+    }
+    let text = sandbox.run(&["explain", file, "--target", "tpu-v5e"]).stdout;
+    assert!(text.contains("estimate") && text.contains("add.1") && text.contains("held back by"), "{text}");
+    lines_fit(&text, 110);
+}
+
+#[test]
+fn what_cannot_be_explained_says_why() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.folder().join("empty")).unwrap();
+    let empty = "empty";
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["explain", "no.mlir"], 2, "explain/program"),
+        (&["explain", "softmax"], 2, "explain/kernel"),
+        (&["explain", empty, "--target", "tpu-v5e"], 2, "tpu/dump"),
+        (&["explain", empty], 2, "explain/target"),
+        (&["explain", "no.mlir", "--target", "tpu-v5"], 2, "cli/unknown-target"),
+    ];
+    for (words, status, code) in cases {
+        let ran = sandbox.run(words);
+        assert_eq!(ran.status, status, "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("error[{code}]")), "{words:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn without_the_tpu_compiler_the_step_to_take_is_told() {
+    let mut sandbox = Sandbox::new();
+    std::fs::write(sandbox.folder().join("add.mlir"), ADD).unwrap();
+    let file = "add.mlir";
+    sandbox.set("TILEWRIGHT_LIBTPU", "/nonexistent");
+    let ran = sandbox.run(&["explain", file]);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("run/libtpu-missing") && ran.stderr.contains("tilewright setup tpu"),
+        "{}",
+        ran.stderr
+    );
 }

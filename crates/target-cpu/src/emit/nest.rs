@@ -25,12 +25,7 @@ impl<'a> Cell<'a> {
 
     /// As [`Cell::nest`] over the elements of `v`. Where a load may pass an edge, rows past it that no store will ever see are
     /// not visited: their masked accesses cost as much as whole rows, or more.
-    pub(super) fn nest_of(
-        &mut self,
-        v: Value,
-        loads: &[&'a Op],
-        body: &mut dyn FnMut(&mut Self, &At),
-    ) {
+    pub(super) fn nest_of(&mut self, v: Value, loads: &[&'a Op], body: &mut dyn FnMut(&mut Self, &At)) {
         let shape = self.kernel.ty(v).shape;
         let seen = self.seen(v, loads);
         self.versions(loads, &mut |cell| {
@@ -49,7 +44,8 @@ impl<'a> Cell<'a> {
             let OpKind::Load { array } = load.kind else { continue };
             let (block, operand) = (self.kernel.ty(load.results[0]).shape, self.kernel.operand(array));
             for (d, valid) in self.bounds(load).into_iter().enumerate().take(shape.rank()) {
-                let edge = Edge { index: load.operands[d], block: block.dims()[d], size: operand.shape.dims()[d] };
+                let edge =
+                    Edge { index: load.operands[d], block: block.dims()[d], size: operand.shape.dims()[d] };
                 let along = d != vector_dim(shape) && edge.block > 1 && edge.block == shape.dims()[d];
                 if along && seen[d].is_none() && valid.is_some() && unseen(self.kernel, v, d, edge) {
                     seen[d] = valid;

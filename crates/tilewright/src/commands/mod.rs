@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod explain;
 mod kernels;
 mod setup;
 mod show;
@@ -40,6 +41,7 @@ pub fn run(cli: Cli) -> Result<Ended> {
         Command::Check(args) => check::run(&args, &cli.global, output),
         Command::Bench(args) => bench::run(&args, &cli.global, output),
         Command::Tune(args) => tune::run(&args, &cli.global, output),
+        Command::Explain(args) => explain::run(&args, output),
         Command::Setup(args) => setup::run(&args, output),
         Command::Tour => tour::run(&cli.global, output),
         Command::Worker { job } => worker::run(job),

@@ -11,6 +11,9 @@ use crate::cli::WorkerJob;
 /// Arguments with which this executable does the tuner's jobs.
 pub const TUNE: [&str; 2] = ["worker", "tune"];
 
+/// Arguments with which this executable runs the TPU compiler.
+pub const TPU: [&str; 2] = ["worker", "tpu"];
+
 /// Does the job on standard input, answers on standard output.
 pub fn run(job: WorkerJob) -> Result<Ended> {
     match job {

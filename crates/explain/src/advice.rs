@@ -1,0 +1,111 @@
+//! What to change, from what holds an op back and from its shapes.
+
+use tilewright_hlo::{Array, Computation, Instruction, Module};
+
+use crate::report::{Advice, Saving};
+
+/// Waste below this share of an array is not spoken of.
+const WORTH_SAYING: f64 = 0.05;
+
+/// The change that a constraint calls for, in one sentence.
+pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
+    let text = match limiter.of {
+        "HBM bandwidth" => {
+            "the memory is the limit: fuse what reads and writes the same array, keep operands in a narrower type, or choose \
+             blocks that are reused more often"
+        }
+        "transfer latency" => {
+            "each step waits for its transfers to begin: larger blocks, so that there are fewer of them, or more buffers in flight"
+        }
+        "spills" => {
+            "vector registers go to memory and back: smaller tiles inside the step, or less unrolling"
+        }
+        "operand latency" => {
+            "operations wait for each other: more independent work in the loop body, such as two rows at once"
+        }
+        "matrix units" => "the matrix units are busy: only fewer or narrower multiplications help",
+        "matrix results" => {
+            "the code waits for matrix results: more rows for each set of weights, so that results of one meet the work of the next"
+        }
+        "transposes" => {
+            "a transposed operand costs cross-lane work: store it transposed, or contract along its other dimension"
+        }
+        "load slots" => {
+            "all load slots are taken: keep accumulators in registers over more of the sum, or load wider types"
+        }
+        "store slots" => {
+            "all store slots are taken: accumulators travel through memory in each step; a larger block of the summed dimension \
+             writes them less often"
+        }
+        "vector slots" => {
+            "the vector units are the limit: fewer conversions and masks, or work moved to the matrix units"
+        }
+        "scalar slots" => "addresses and counters are the limit: fewer, larger steps",
+        "transcendental slots" => "exp and its like are the limit: fewer of them, or in a narrower type",
+        "cross-lane slots" => {
+            "cross-lane work is the limit: reduce along the other dimension, or change the layout"
+        }
+        _ => return None,
+    };
+    Some(Advice { text: text.to_string(), saving: limiter.share })
+}
+
+/// The dimension whose padding wastes most, among an op's operands and its result.
+pub fn of_padding(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<Advice> {
+    let operands = instruction.operands.iter().filter_map(|o| computation.instruction(o));
+    let inner = instruction.called("calls").and_then(|c| module.computation(c));
+    let products = inner.into_iter().flat_map(|c| {
+        let product = c.instructions.iter().filter(|i| ["dot", "convolution"].contains(&i.opcode.as_str()));
+        product.flat_map(move |p| p.operands.iter().filter_map(|o| c.instruction(o)).chain([p]))
+    });
+    let arrays = operands.chain([instruction]).chain(products).flat_map(|i| i.shape.arrays());
+    let (share, dim, size, padded) = arrays.filter_map(waste).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Advice {
+        text: format!(
+            "dimension {dim} of {size} is padded to {padded} by the layout: {:.0} % of what is moved and computed there is padding",
+            share * 100.0
+        ),
+        saving: share,
+    })
+}
+
+/// The share of an array that is padding, and the dimension that is padded most: its place, size and padded size.
+fn waste(array: &Array) -> Option<(f64, usize, usize, usize)> {
+    let layout = array.layout.as_ref()?;
+    // Small arrays cost nothing, whatever their padding.
+    if array.padded_bytes() < 1 << 16 {
+        return None;
+    }
+    let share = 1.0 - array.elements() as f64 / array.padded_elements() as f64;
+    let tile = layout.tiles.first()?;
+    let dims = layout.minor_to_major.iter().zip(tile.0.iter().rev());
+    let padded = dims.filter_map(|(&d, &t)| {
+        let size = *array.dims.get(d)?;
+        Some((d, size, size.next_multiple_of(t.max(1))))
+    });
+    let (dim, size, padded) = padded.max_by(|a, b| (a.2 * b.1).cmp(&(b.2 * a.1)))?;
+    (share > WORTH_SAYING).then_some((share, dim, size, padded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_padded_dimension_is_named_with_its_share() {
+        let text = "HloModule m
+
+ENTRY %main (a: bf16[64,2048,96]) -> bf16[64,2048,96] {
+  %a = bf16[64,2048,96]{2,1,0:T(8,128)(2,1)} parameter(0)
+  ROOT %n = bf16[64,2048,96]{2,1,0:T(8,128)(2,1)} negate(%a)
+}
+";
+        let module = tilewright_hlo::parse(text, "t").unwrap();
+        let advice = of_padding(&module, module.entry(), module.entry().root()).unwrap();
+        assert!(advice.text.starts_with("dimension 2 of 96 is padded to 128"), "{}", advice.text);
+        assert_eq!(advice.saving, 0.25);
+        let whole = text.replace("96", "128");
+        let module = tilewright_hlo::parse(&whole, "t").unwrap();
+        assert!(of_padding(&module, module.entry(), module.entry().root()).is_none());
+    }
+}

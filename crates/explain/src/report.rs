@@ -1,0 +1,111 @@
+//! What an explanation says, for people and for programs. Cycles are the core clock's; seconds, bytes, FLOP.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// A program on one target.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetReport {
+    /// The target's name.
+    pub target: &'static str,
+    /// Cycles of one execution, on one core.
+    pub cycles: f64,
+    /// The same by the chip's clock.
+    pub seconds: f64,
+    /// Always true: nothing ran.
+    pub estimate: bool,
+    /// The timing model.
+    pub model: &'static str,
+    /// The clock, in Hz, and where it is from.
+    pub clock: Clock,
+    /// The compiler that made the code, where it is known.
+    pub compiler: Option<String>,
+    /// Ops, the costliest first.
+    pub ops: Vec<OpReport>,
+    /// The share of the program's cycles that no op accounts for: ops that could not be simulated are guessed from their
+    /// bundles.
+    pub unaccounted: f64,
+    /// What else a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A clock.
+#[derive(Clone, Debug, Serialize)]
+pub struct Clock {
+    /// Cycles a second.
+    pub hz: f64,
+    /// Who says so.
+    pub source: String,
+}
+
+/// One op of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpReport {
+    /// Its name in the optimised HLO.
+    pub name: String,
+    /// Its opcode; of a fusion or custom call what it is of.
+    pub kind: String,
+    /// What it yields.
+    pub shape: String,
+    /// Where its author wrote it.
+    pub source: Option<String>,
+    /// How often it runs; where that is not known before the run, 1.
+    pub count: u64,
+    /// Cycles of all its executions.
+    pub cycles: f64,
+    /// The same in seconds.
+    pub seconds: f64,
+    /// Of the program's cycles.
+    pub share: f64,
+    /// FLOP that the matrix units are made to do in all executions, padding included.
+    pub flops: f64,
+    /// FLOP that the op's shapes ask for in all executions; absent for custom calls, whose insides are not in the HLO.
+    pub useful_flops: Option<f64>,
+    /// Bytes moved between HBM and the core in all executions.
+    pub hbm_bytes: f64,
+    /// `flops` over what the matrix units could do in the time.
+    pub matrix_fraction: f64,
+    /// `hbm_bytes` over what the memory could move in the time.
+    pub hbm_fraction: f64,
+    /// Bundles executed, all executions.
+    pub bundles: u64,
+    /// Of these, empty ones.
+    pub empty_bundles: u64,
+    /// What costs most: the constraint whose removal saves most; absent where no removal saves 1 %.
+    pub limiter: Option<Saving>,
+    /// What each constraint's removal would save, in a simulation without it.
+    pub savings: Vec<Saving>,
+    /// Busy fraction of each class of slots.
+    pub units: BTreeMap<&'static str, f64>,
+    /// Cycles in which no bundle could issue, by cause.
+    pub stalls: BTreeMap<&'static str, f64>,
+    /// Vector registers that went to memory and back: spill stores and reloads executed.
+    pub spills: u64,
+    /// What to change.
+    pub advice: Vec<Advice>,
+    /// Values that no text tells, with what they were taken for.
+    pub assumptions: Vec<String>,
+    /// Why it could not be simulated, where it could not.
+    pub fault: Option<String>,
+}
+
+/// A constraint and what its removal saves.
+#[derive(Clone, Debug, Serialize)]
+pub struct Saving {
+    /// The constraint.
+    pub of: &'static str,
+    /// Cycles, all executions.
+    pub cycles: f64,
+    /// Of the op's cycles.
+    pub share: f64,
+}
+
+/// A change that would help.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// The change.
+    pub text: String,
+    /// Share of the op's cycles that it saves at most.
+    pub saving: f64,
+}
