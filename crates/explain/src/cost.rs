@@ -35,6 +35,8 @@ pub struct Cost {
     pub spills: u64,
     /// Values taken for granted.
     pub assumptions: Vec<String>,
+    /// Branches that such values decided.
+    pub assumed_branches: u64,
 }
 
 /// Classes of slots and their names.
@@ -99,6 +101,7 @@ pub fn of(listing: &Listing, model: Model, lifts: &[Lift]) -> Result<Cost> {
         hbm_bytes: (outcome.hbm_read + outcome.hbm_written) as f64,
         flops: 2.0 * rows * side * side,
         spills: totals.spills[0] + totals.spills[1],
+        assumed_branches: outcome.assumed_branches,
         assumptions: outcome.assumptions.iter().map(|a| format!("{} ({} times)", a.what, a.count)).collect(),
     })
 }

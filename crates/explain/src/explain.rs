@@ -34,7 +34,7 @@ pub fn explain(
     let reports: Vec<OpReport> = steps.par_iter().map(|step| op(&program, step, machine, model)).collect();
     let mut ops = reports;
     let cycles: f64 = ops.iter().map(|o| o.cycles).sum();
-    let lost: f64 = ops.iter().filter(|o| o.fault.is_some()).map(|o| o.cycles).sum();
+    let lost: f64 = ops.iter().filter(|o| o.fault.is_some()).map(|o| o.cycles).fold(0.0, |sum, c| sum + c);
     for op in &mut ops {
         op.share = op.cycles / cycles.max(1.0);
     }
@@ -44,6 +44,13 @@ pub fn explain(
         vec!["asynchronous copies between ops and the gaps between ops are not counted".to_string()];
     if matches!(chip, Chip::V5p | Chip::Tpu7x) {
         notes.push("everything is of one TensorCore; the chip has two".to_string());
+    }
+    let assumed: Vec<&str> = ops.iter().filter(|o| o.assumed_branches > 0).map(|o| o.name.as_str()).collect();
+    if !assumed.is_empty() {
+        notes.push(format!(
+            "branches of {} are decided by data (sizes, tables) that no text tells, taken for 0: these figures may be far off",
+            assumed.join(", ")
+        ));
     }
     if unknown > 0 {
         notes.push(format!(
@@ -107,12 +114,18 @@ fn op(program: &Program<'_>, step: &Step<'_>, machine: &Machine, model: Model) -
         spills: 0,
         advice: Vec::new(),
         assumptions: Vec::new(),
+        assumed_branches: 0,
         fault: None,
     };
     let (file, text) = program.listings[instruction.name.as_str()];
     let simulated = cost::read(file, text, machine.chip).and_then(|l| Ok((cost::of(&l, model, &[])?, l)));
     match simulated {
-        Err(d) => report.fault = Some(d.to_string()),
+        Err(d) => {
+            let bundles = text.lines().filter(|l| l.trim_start().starts_with("0x")).count();
+            report.cycles = bundles as f64 * times;
+            report.seconds = report.cycles / machine.facts.clock.value;
+            report.fault = Some(d.to_string());
+        }
         Ok((cost, listing)) => {
             fill(&mut report, &cost, machine, times);
             report.savings = savings(&listing, model, &cost, times);
@@ -138,6 +151,7 @@ fn fill(report: &mut OpReport, cost: &Cost, machine: &Machine, times: f64) {
     report.units = cost.units.iter().map(|(name, busy)| (*name, busy / cost.cycles.max(1.0))).collect();
     report.stalls = cost.stalls.iter().map(|(name, cycles)| (*name, cycles * times)).collect();
     report.assumptions.clone_from(&cost.assumptions);
+    report.assumed_branches = cost.assumed_branches;
 }
 
 /// What each constraint's removal saves, most first.

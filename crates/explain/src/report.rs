@@ -23,8 +23,7 @@ pub struct TargetReport {
     pub compiler: Option<String>,
     /// Ops, the costliest first.
     pub ops: Vec<OpReport>,
-    /// The share of the program's cycles that no op accounts for: ops that could not be simulated are guessed from their
-    /// bundles.
+    /// The share of the program's cycles that is of ops which could not be simulated.
     pub unaccounted: f64,
     /// What else a reader should know.
     pub notes: Vec<String>,
@@ -86,7 +85,9 @@ pub struct OpReport {
     pub advice: Vec<Advice>,
     /// Values that no text tells, with what they were taken for.
     pub assumptions: Vec<String>,
-    /// Why it could not be simulated, where it could not.
+    /// Branches that such values decided: where there are any, the figures may be far off.
+    pub assumed_branches: u64,
+    /// Why it could not be simulated, where it could not; its cycles are then the bundles of its listing, each once.
     pub fault: Option<String>,
 }
 
