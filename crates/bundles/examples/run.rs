@@ -15,18 +15,43 @@ fn main() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let file = path.to_string_lossy().into_owned();
-            if !file.ends_with("final_bundles.txt") || file.contains("schedule-analysis") || file.contains("TLP") || file.contains("-<late") {
+            if !file.ends_with("final_bundles.txt")
+                || file.contains("schedule-analysis")
+                || file.contains("TLP")
+                || file.contains("-<late")
+            {
                 continue;
             }
-            let Ok(listing) = parse(std::fs::read_to_string(&path).unwrap_or_default(), &file, chip) else { continue };
+            let Ok(listing) = parse(std::fs::read_to_string(&path).unwrap_or_default(), &file, chip) else {
+                continue;
+            };
             for shadow in [Shadow::Fixed(4), Shadow::Marks] {
-                if chip != Chip::Tpu7x && shadow == Shadow::Marks { continue }
-                let program = match Program::new(&listing, shadow, &Placement::default()) { Ok(p) => p, Err(e) => { println!("{e}"); continue } };
+                if chip != Chip::Tpu7x && shadow == Shadow::Marks {
+                    continue;
+                }
+                let program = match Program::new(&listing, shadow, &Placement::default()) {
+                    Ok(p) => p,
+                    Err(e) => {
+                        println!("{e}");
+                        continue;
+                    }
+                };
                 let start = Instant::now();
                 match execute(&listing, &program, &Inputs::unknown(100_000_000), &mut Nothing) {
                     Ok(o) => {
                         let s = start.elapsed().as_secs_f64();
-                        println!("{name} {} {shadow:?}: {} bundles {:.1} M/s, read {} written {} assumed {} br {} halts {}/{}", listing.hlo.as_deref().unwrap_or("").split(' ').next().unwrap_or(""), o.bundles, o.bundles as f64 / s / 1e6, o.hbm_read, o.hbm_written, o.assumptions.len(), o.assumed_branches, o.failed_checks, o.certain_failed_checks);
+                        println!(
+                            "{name} {} {shadow:?}: {} bundles {:.1} M/s, read {} written {} assumed {} br {} halts {}/{}",
+                            listing.hlo.as_deref().unwrap_or("").split(' ').next().unwrap_or(""),
+                            o.bundles,
+                            o.bundles as f64 / s / 1e6,
+                            o.hbm_read,
+                            o.hbm_written,
+                            o.assumptions.len(),
+                            o.assumed_branches,
+                            o.failed_checks,
+                            o.certain_failed_checks
+                        );
                     }
                     Err(e) => println!("{name} {e}"),
                 }

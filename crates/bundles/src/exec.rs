@@ -77,7 +77,12 @@ pub struct Outcome {
 }
 
 /// Runs `program` to its end.
-pub fn execute<O: Observer>(listing: &Listing, program: &Program, inputs: &Inputs, observer: &mut O) -> Result<Outcome> {
+pub fn execute<O: Observer>(
+    listing: &Listing,
+    program: &Program,
+    inputs: &Inputs,
+    observer: &mut O,
+) -> Result<Outcome> {
     let mut machine = Machine {
         listing,
         program,

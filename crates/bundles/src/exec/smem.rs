@@ -34,7 +34,8 @@ impl Smem {
                 p
             }
         };
-        if let Some(word) = self.pages.get_mut(page as usize).and_then(|p| p.get_mut(address as usize % PAGE)) {
+        if let Some(word) = self.pages.get_mut(page as usize).and_then(|p| p.get_mut(address as usize % PAGE))
+        {
             *word = value;
         }
     }

@@ -1,0 +1,347 @@
+//! What each bundle means for time, prepared once.
+
+use std::collections::HashMap;
+
+use super::params::{Lift, Params};
+use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Value};
+use crate::ops::{Gives, Meaning, Slot, Unit};
+use crate::program::Program;
+
+/// Timed registers: scalars, predicates, vectors, masks, then tokens of the scalar side.
+pub const REGISTERS: usize = 256 + TOKENS;
+/// Tokens that can be on their way to the scalar side; further ones share places.
+const TOKENS: usize = 64;
+
+/// What an item does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Needs register `n`.
+    Read,
+    /// Register `n` is ready `m` cycles later.
+    Write,
+    /// Takes matrix unit `unit` for `m` cycles and gives `n` results (a queue).
+    Matmul,
+    /// Takes matrix unit `unit` for `m >> 16` cycles; results go to slots from `n`, `m & 0xffff` of them.
+    MatmulSlot,
+    /// Pops matrix unit `unit`.
+    MatrixPop,
+    /// Reads result slot `n` of matrix unit `unit`.
+    SlotPop,
+    /// Takes cross-lane unit `unit` for `m` cycles.
+    Transpose,
+    /// As [`Act::Transpose`], then `n` results follow.
+    TransposeEnd,
+    /// Pops a transposed row.
+    TransposePop,
+    /// Takes cross-lane unit `unit` for `m >> 16` cycles, result after `m & 0xffff`.
+    Xlu,
+    /// Pops a cross-lane result.
+    XluPop,
+    /// A transcendental, result after `m`.
+    Eup,
+    /// Pops it.
+    EupPop,
+    /// Needs matrix unit `unit`.
+    NeedMatrix,
+    /// Needs cross-lane unit `unit`; `n` is 1 for a transpose.
+    NeedXlu,
+    /// Starts transfer `m`, the next fact.
+    Start,
+    /// Waits for the next fact.
+    Wait,
+    /// Adds the next fact to a flag.
+    Add,
+    /// Calls another listing; a fact without content.
+    Call,
+    /// The branch of this bundle.
+    Branch,
+    /// Counts an operation of slot class `n` (guarded operations only).
+    Count,
+}
+
+impl Act {
+    /// Whether it has a say in when the bundle issues.
+    fn decides(self) -> bool {
+        matches!(
+            self,
+            Act::Read
+                | Act::NeedMatrix
+                | Act::NeedXlu
+                | Act::MatrixPop
+                | Act::SlotPop
+                | Act::TransposePop
+                | Act::XluPop
+                | Act::EupPop
+                | Act::Start
+                | Act::Wait
+                | Act::Add
+                | Act::Call
+        )
+    }
+}
+
+/// One effect of a bundle on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it does.
+    pub act: Act,
+    /// Which guard of the bundle decides it, counted from 1; 0 for none.
+    pub guard: u8,
+    /// Unit.
+    pub unit: u8,
+    /// See [`Act`].
+    pub n: u16,
+    /// See [`Act`].
+    pub m: u32,
+}
+
+/// Everything about time, by bundle.
+#[derive(Clone, Debug)]
+pub struct Items {
+    /// Items of all bundles.
+    pub items: Vec<Item>,
+    /// First item of each bundle, and one more.
+    pub first: Vec<u32>,
+    /// First item of each bundle that takes effect once it issues; those before decide when.
+    pub effects: Vec<u32>,
+    /// Cycles of each bundle without stalls.
+    pub cost: Vec<u8>,
+    /// Slots of each bundle's unguarded operations.
+    pub slots: Vec<[u8; 11]>,
+    /// Vector spill stores and loads, scalar spill stores and loads of each bundle.
+    pub spills: Vec<[u8; 4]>,
+    /// Transposed rows that a transpose still has to give, by its last push (only while compiling).
+    widths: HashMap<u8, u32>,
+}
+
+/// Prepares a program.
+pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
+    let mut out = Items {
+        items: Vec::with_capacity(listing.instrs.len() * 3),
+        first: Vec::with_capacity(listing.bundles.len() + 1),
+        effects: Vec::with_capacity(listing.bundles.len()),
+        cost: Vec::with_capacity(listing.bundles.len()),
+        slots: Vec::with_capacity(listing.bundles.len()),
+        spills: Vec::with_capacity(listing.bundles.len()),
+        widths: HashMap::new(),
+    };
+    let transfers: HashMap<u32, u32> =
+        program.transfers.iter().enumerate().map(|(i, t)| (t.instr, i as u32)).collect();
+    let mut merged = false;
+    for (b, bundle) in listing.bundles.iter().enumerate() {
+        out.first.push(out.items.len() as u32);
+        let range = program.first_guard.get(b).zip(program.first_guard.get(b + 1));
+        let guards = range.and_then(|(x, y)| program.guards.get(*x as usize..*y as usize)).unwrap_or(&[]);
+        let mut slots = [0u8; 11];
+        let mut spills = [0u8; 4];
+        let mut counted = false;
+        let mut reads = Vec::new();
+        let mut rest = Vec::new();
+        for (i, instr) in listing.of(bundle).iter().enumerate() {
+            let at = bundle.instrs.start + i as u32;
+            let guard = guards.iter().position(|g| *g == at).map_or(0, |p| (p + 1).min(255) as u8);
+            let spill = spill_kind(listing, instr);
+            if let Some(n) = spill.and_then(|k| spills.get_mut(k)) {
+                *n = n.saturating_add(1);
+                if params.lifted(Lift::Spills) {
+                    continue;
+                }
+            }
+            counted = true;
+            let start = transfers.get(&at).copied().unwrap_or(0);
+            out.instr(listing, params, instr, (guard, start), &mut reads, &mut rest, &mut slots);
+        }
+        // Reads first, each register once: they decide when the bundle can issue.
+        reads.sort_by_key(|i: &Item| (i.guard, i.n));
+        reads.dedup();
+        out.items.extend(reads);
+        out.items.extend(rest.iter().filter(|i| i.act.decides()));
+        out.effects.push(out.items.len() as u32);
+        out.items.extend(rest.iter().filter(|i| !i.act.decides()));
+        let join = params
+            .lifts
+            .iter()
+            .any(|l| matches!(l, Lift::ExtraSlot(s) if only(&slots, *s) && guards.is_empty()));
+        merged = join && !merged;
+        out.cost.push(if counted && !merged { 1 } else { params.empty.min(255) as u8 });
+        out.slots.push(slots);
+        out.spills.push(spills);
+    }
+    out.first.push(out.items.len() as u32);
+    out
+}
+
+/// Whether a bundle's operations are all of one class.
+fn only(slots: &[u8; 11], slot: Slot) -> bool {
+    let total: u32 = slots.iter().take(10).map(|n| u32::from(*n)).sum();
+    total > 0 && slots.get(slot as usize).is_some_and(|n| u32::from(*n) == total)
+}
+
+/// 0 vector spill store, 1 vector reload, 2 scalar spill store, 3 scalar reload.
+fn spill_kind(listing: &Listing, instr: &Instr) -> Option<usize> {
+    let Some(Operand::Mem(m)) = listing.args(instr).first().map(|a| a.operand) else { return None };
+    let mem = listing.mems.get(m as usize)?;
+    if !matches!(mem.base, Part::Symbol(s) if s.spill) {
+        return None;
+    }
+    let family = listing.entry(instr)?;
+    Some(match (family.meaning, family.slot) {
+        (Meaning::Store, _) => 2,
+        (Meaning::Load, _) => 3,
+        (_, Slot::Vstore) => 0,
+        _ => 1,
+    })
+}
+
+impl Items {
+    #[allow(clippy::too_many_arguments, reason = "one instruction's place in three lists")]
+    fn instr(
+        &mut self,
+        listing: &Listing,
+        params: &Params,
+        instr: &Instr,
+        (guard, start): (u8, u32),
+        reads: &mut Vec<Item>,
+        rest: &mut Vec<Item>,
+        slots: &mut [u8; 11],
+    ) {
+        let Some(family) = listing.entry(instr) else { return };
+        let item = |act, unit, n, m| Item { act, guard, unit, n, m };
+        if family.slot != Slot::Pseudo {
+            match slots.get_mut(family.slot as usize) {
+                Some(n) if guard == 0 => *n = n.saturating_add(1),
+                _ => rest.push(item(Act::Count, 0, family.slot as u16, 0)),
+            }
+        }
+        if family.meaning == Meaning::Alias {
+            return;
+        }
+        let mut read = |v: Value, guard: u8| {
+            let n = match v.reg {
+                Some(r) => register(r),
+                None if matches!(family.meaning, Meaning::Pop | Meaning::PopRemainder) => token(v.id),
+                None => return,
+            };
+            reads.push(Item { act: Act::Read, guard, unit: 0, n, m: 0 });
+        };
+        if let Some(g) = instr.guard {
+            read(g.value, 0);
+            if let Some(o) = g.otherwise {
+                read(o, 0);
+            }
+        }
+        // A pointer cast may stand in the bundle of its producer; it costs nothing.
+        if family.slot != Slot::Pseudo {
+            for arg in listing.args(instr) {
+                match arg.operand {
+                    Operand::Value(v) => read(v, guard),
+                    Operand::Mem(m) => {
+                        let Some(mem) = listing.mems.get(m as usize) else { continue };
+                        for part in [mem.base, mem.index, mem.mask] {
+                            if let Part::Value(v) = part {
+                                read(v, guard);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let unit = instr.op.unit;
+        match family.unit {
+            Unit::None | Unit::MatrixFeed => {}
+            Unit::Matmul(bits) => {
+                let row = Params::row(bits);
+                rest.push(item(Act::NeedMatrix, unit, 0, 0));
+                let (occupancy, results) = (pick(&params.matmul, row), pick(&params.results, row));
+                if instr.op.has_slot && listing.name(instr).contains("mrb") {
+                    let m = (occupancy << 16 | results) as u32;
+                    rest.push(item(Act::MatmulSlot, unit, instr.op.slot, m));
+                } else {
+                    rest.push(item(Act::Matmul, unit, results as u16, occupancy as u32));
+                }
+            }
+            Unit::MatrixPop if instr.op.has_slot => rest.push(item(Act::SlotPop, unit, instr.op.slot, 0)),
+            Unit::MatrixPop => {
+                rest.push(item(Act::MatrixPop, unit, 0, 0));
+                if let Some(second) = instr.op.unit2 {
+                    rest.push(item(Act::MatrixPop, second, 0, 0));
+                }
+            }
+            Unit::Transpose { last } => {
+                let width = listing.labelled(instr, "width").and_then(|a| match a.operand {
+                    Operand::Int(w) => Some(w.clamp(0, 4096) as u32),
+                    _ => None,
+                });
+                if let Some(w) = width {
+                    self.widths.insert(unit, w);
+                }
+                rest.push(item(Act::NeedXlu, unit, 1, 0));
+                if last {
+                    let width = self.widths.get(&unit).copied().unwrap_or(128);
+                    let packed = listing.name(instr).contains(".c.b16");
+                    let binary = listing.name(instr).contains("binary");
+                    let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
+                    rest.push(item(
+                        Act::TransposeEnd,
+                        unit,
+                        rows.clamp(1, 1024) as u16,
+                        params.transpose as u32,
+                    ));
+                } else {
+                    rest.push(item(Act::Transpose, unit, 0, params.transpose as u32));
+                }
+            }
+            Unit::TransposePop => rest.push(item(Act::TransposePop, unit, 0, 0)),
+            Unit::XluReduce => {
+                rest.push(item(Act::NeedXlu, unit, 0, 0));
+                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_reduce_latency) as u32));
+            }
+            Unit::XluPermute => {
+                rest.push(item(Act::NeedXlu, unit, 0, 0));
+                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_permute_latency) as u32));
+            }
+            Unit::XluPop => rest.push(item(Act::XluPop, unit, 0, 0)),
+            Unit::Eup => rest.push(item(Act::Eup, 0, 0, params.eup_latency as u32)),
+            Unit::EupPop => rest.push(item(Act::EupPop, 0, 0, 0)),
+            Unit::ToScalar => {
+                let which = usize::from(listing.name(instr) == "vpush");
+                let m = pick(&params.to_scalar, which) as u32;
+                rest.push(item(Act::Write, 0, token(instr.dest.map_or(0, |d| d.id)), m));
+            }
+        }
+        match family.meaning {
+            Meaning::Dma | Meaning::DmaGeneral => rest.push(item(Act::Start, 0, 0, start)),
+            Meaning::DmaWait => rest.push(item(Act::Wait, 0, 0, 0)),
+            Meaning::SyncAdd => rest.push(item(Act::Add, 0, 0, 0)),
+            Meaning::Call => rest.push(item(Act::Call, 0, 0, 0)),
+            Meaning::Branch => rest.push(item(Act::Branch, 0, 0, 0)),
+            _ => {}
+        }
+        if family.gives != Gives::Nothing
+            && family.slot != Slot::Pseudo
+            && let Some(reg) = instr.dest.and_then(|d| d.reg)
+        {
+            rest.push(item(Act::Write, 0, register(reg), params.latency(family.latency) as u32));
+        }
+    }
+}
+
+fn pick<const N: usize>(list: &[u64; N], at: usize) -> u64 {
+    list.get(at).copied().unwrap_or(0)
+}
+
+/// Place of a register among the timed ones.
+pub fn register(reg: Reg) -> u16 {
+    let base = match reg.class {
+        Class::Scalar => 0,
+        Class::Predicate => 64,
+        Class::Vector => 128,
+        Class::Mask => 192,
+    };
+    base + u16::from(reg.index)
+}
+
+fn token(id: u32) -> u16 {
+    256 + (id as usize % TOKENS) as u16
+}

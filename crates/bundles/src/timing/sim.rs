@@ -1,0 +1,490 @@
+//! The simulator: replays segments, and remembers what they cost from which state.
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use tilewright_diag::Result;
+
+use super::Cause;
+use super::items::{self, Act, Item, Items};
+use super::params::{Params, Path};
+use super::state::{SLOTS, State, UNITS};
+use crate::hash::FastMap;
+use crate::listing::Listing;
+use crate::observe::{Observer, Segment};
+use crate::program::Program;
+
+/// Words of remembered states and paths before the simulator stops remembering more (8 bytes each).
+const MEMORY: usize = 32 << 20;
+
+/// What a stretch of execution cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delta {
+    /// Cycles.
+    pub cycles: u64,
+    /// Stall cycles by cause, in the order of [`Cause::ALL`].
+    pub stalls: [u64; 11],
+    /// Stalls by bundle: bundle, cause, cycles.
+    pub by_bundle: Vec<(u32, u8, u32)>,
+    /// Guarded operations executed, by slot class.
+    pub guarded: [u64; 11],
+    /// Cycles that matrix units were taken, over all units.
+    pub matrix_busy: u64,
+    /// Cycles that cross-lane units were taken, over all units.
+    pub xlu_busy: u64,
+    /// Pops of queues that held nothing.
+    pub underflows: u64,
+    /// Waits on flags that no transfer in flight counts.
+    pub waits_for_nothing: u64,
+}
+
+impl Delta {
+    fn clear(&mut self) {
+        *self = Delta { by_bundle: std::mem::take(&mut self.by_bundle), ..Delta::default() };
+        self.by_bundle.clear();
+    }
+
+    /// Adds the stalls by bundle to a table by bundle and cause.
+    fn spread(&self, stalls: &mut [[u64; 11]], times: u64) {
+        for (bundle, cause, cycles) in &self.by_bundle {
+            if let Some(n) = stalls.get_mut(*bundle as usize).and_then(|s| s.get_mut(usize::from(*cause))) {
+                *n += u64::from(*cycles) * times;
+            }
+        }
+    }
+
+    /// Adds `times` of another's totals (not its stalls by bundle).
+    pub fn add(&mut self, other: &Delta, times: u64) {
+        self.cycles += other.cycles * times;
+        for (a, b) in self.stalls.iter_mut().zip(other.stalls) {
+            *a += b * times;
+        }
+        for (a, b) in self.guarded.iter_mut().zip(other.guarded) {
+            *a += b * times;
+        }
+        self.matrix_busy += other.matrix_busy * times;
+        self.xlu_busy += other.xlu_busy * times;
+        self.underflows += other.underflows * times;
+        self.waits_for_nothing += other.waits_for_nothing * times;
+    }
+}
+
+/// From one state along one path to another.
+struct Transition {
+    bits: Box<[u64]>,
+    facts: Box<[u64]>,
+    delta: Delta,
+    next: u32,
+    hits: u64,
+}
+
+/// The observer that keeps time.
+pub struct Simulator<'p> {
+    listing: &'p Listing,
+    program: &'p Program,
+    params: Params,
+    items: Items,
+    state: State,
+    now: i64,
+    /// The known state that the machine is in, if it is a known one.
+    at: Option<u32>,
+    /// Whether `state` holds it, or only its number does.
+    held: bool,
+    states: Vec<Box<[u64]>>,
+    ids: HashMap<Box<[u64]>, u32>,
+    transitions: Vec<Transition>,
+    known: FastMap<u64, Vec<u32>>,
+    remembered: usize,
+    remember: bool,
+    scratch: Vec<u64>,
+    /// The segment at hand.
+    delta: Delta,
+    /// What no transition remembers.
+    total: Delta,
+    outcomes: u64,
+    stalls: Vec<[u64; 11]>,
+    /// Bundles that were simulated one by one.
+    pub simulated: u64,
+}
+
+impl<'p> Simulator<'p> {
+    /// A simulator of `program` with the numbers of `params`. Without `remember`, every bundle is simulated.
+    pub fn new(listing: &'p Listing, program: &'p Program, params: Params, remember: bool) -> Self {
+        let items = items::compile(listing, program, &params);
+        let mut sim = Simulator {
+            listing,
+            program,
+            items,
+            state: State::new(),
+            now: 0,
+            at: None,
+            held: true,
+            states: Vec::new(),
+            ids: HashMap::new(),
+            transitions: Vec::new(),
+            known: FastMap::default(),
+            remembered: 0,
+            remember,
+            scratch: Vec::new(),
+            delta: Delta::default(),
+            total: Delta::default(),
+            outcomes: 0,
+            stalls: vec![[0; 11]; listing.bundles.len()],
+            simulated: 0,
+            params,
+        };
+        sim.at = sim.name_state();
+        sim
+    }
+
+    /// What each bundle means for time.
+    pub fn items(&self) -> &Items {
+        &self.items
+    }
+
+    /// The numbers in use.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The whole cost, and the stalls of each bundle by cause.
+    pub fn finish(mut self) -> (Delta, Vec<[u64; 11]>, Items) {
+        let mut total = std::mem::take(&mut self.total);
+        for t in &self.transitions {
+            total.add(&t.delta, t.hits);
+            t.delta.spread(&mut self.stalls, t.hits);
+        }
+        (total, self.stalls, self.items)
+    }
+
+    /// The number of the present state; `None` once no more are remembered.
+    fn name_state(&mut self) -> Option<u32> {
+        let mut words = std::mem::take(&mut self.scratch);
+        self.state.save(&self.params, self.now, &mut words);
+        let known = self.ids.get(words.as_slice()).copied();
+        let id = match known {
+            Some(id) => Some(id),
+            None if self.remembered + words.len() * 2 > MEMORY => None,
+            None => {
+                let id = self.states.len() as u32;
+                self.remembered += words.len() * 2;
+                self.ids.insert(words.as_slice().into(), id);
+                self.states.push(words.as_slice().into());
+                Some(id)
+            }
+        };
+        self.scratch = words;
+        id
+    }
+
+    /// Replays a segment bundle by bundle.
+    fn replay(&mut self, segment: &Segment<'_>) {
+        if !self.held {
+            if let Some(words) = self.at.and_then(|id| self.states.get(id as usize)) {
+                self.state.load(&self.params, self.now, words);
+            }
+            self.held = true;
+        }
+        self.delta.clear();
+        let start = self.now;
+        let mut path = Bits { words: segment.bits, at: 0, left: 0, word: 0 };
+        let mut facts = segment.facts.chunks_exact(2);
+        let mut bundle = segment.start;
+        let mut jump: Option<(u32, u32)> = None;
+        let mut starts = Vec::new();
+        for _ in 0..segment.bundles {
+            if self.bundle(bundle, &mut path, &mut facts, &mut starts)
+                && let Some(branch) =
+                    self.program.branch_of.get(&bundle).and_then(|b| self.program.branches.get(*b as usize))
+            {
+                jump = branch.target.map(|t| (branch.stop, t));
+            }
+            bundle += 1;
+            if let Some((stop, target)) = jump
+                && bundle == stop
+            {
+                bundle = target;
+                jump = None;
+            }
+        }
+        self.delta.cycles = (self.now - start) as u64;
+        self.simulated += segment.bundles;
+    }
+
+    /// One bundle; true where its branch is taken.
+    fn bundle<'f>(
+        &mut self,
+        bundle: u32,
+        path: &mut Bits<'_>,
+        facts: &mut impl Iterator<Item = &'f [u64]>,
+        starts: &mut Vec<(u32, u32, Path)>,
+    ) -> bool {
+        let b = bundle as usize;
+        let at = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(0) as usize;
+        let guards = at(&self.program.first_guard, b + 1) - at(&self.program.first_guard, b);
+        self.outcomes = path.take(guards as u32);
+        let (first, effects, end) =
+            (at(&self.items.first, b), at(&self.items.effects, b), at(&self.items.first, b + 1));
+        let holds = |outcomes: u64, item: &Item| {
+            item.guard == 0 || (outcomes >> (guards as u32 - u32::from(item.guard)).min(63)) & 1 == 1
+        };
+        let due = self.now;
+        let mut issue = due;
+        let decide = self.items.items.get(first..effects).unwrap_or(&[]);
+        for item in decide {
+            if !holds(self.outcomes, item) {
+                continue;
+            }
+            let unit = usize::from(item.unit) % UNITS;
+            let (ready, cause) = match item.act {
+                Act::Read => {
+                    let ready = self.state.ready.get(usize::from(item.n)).copied().unwrap_or(0);
+                    if ready <= issue {
+                        continue;
+                    }
+                    (
+                        ready,
+                        if item.n < 128 || item.n >= 256 {
+                            Cause::ScalarOperand
+                        } else {
+                            Cause::VectorOperand
+                        },
+                    )
+                }
+                Act::NeedMatrix => (self.state.mxu_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
+                Act::NeedXlu => (
+                    self.state.xlu_free.get(unit).copied().unwrap_or(0),
+                    if item.n == 1 { Cause::TransposeBusy } else { Cause::XluBusy },
+                ),
+                Act::MatrixPop => {
+                    (pop(self.state.matrix.get_mut(unit), &mut self.delta), Cause::MatrixResult)
+                }
+                Act::SlotPop => (
+                    self.state.slots.get(unit * SLOTS + usize::from(item.n) % SLOTS).copied().unwrap_or(0),
+                    Cause::MatrixResult,
+                ),
+                Act::TransposePop => {
+                    (pop(self.state.transposed.get_mut(unit), &mut self.delta), Cause::TransposeResult)
+                }
+                Act::XluPop => (pop(self.state.crossed.get_mut(unit), &mut self.delta), Cause::XluResult),
+                Act::EupPop => (pop(Some(&mut self.state.eup), &mut self.delta), Cause::EupResult),
+                Act::Start => {
+                    let (granules, flag) = fact(facts.next());
+                    if let Some(t) = self.program.transfers.get(item.m as usize) {
+                        starts.push((flag, granules, self.params.path(t.direction, t.general)));
+                    }
+                    continue;
+                }
+                Act::Add => {
+                    let (amount, flag) = fact(facts.next());
+                    if amount as i32 > 0 {
+                        starts.push((flag, amount, self.params.unknown_path()));
+                    }
+                    continue;
+                }
+                Act::Call => {
+                    facts.next();
+                    continue;
+                }
+                Act::Wait => {
+                    let (granules, flag) = fact(facts.next());
+                    if !self.state.memory.flights.iter().any(|f| f.flag == flag) {
+                        self.delta.waits_for_nothing += 1;
+                    }
+                    (self.state.memory.wait(&self.params, issue, flag, granules), Cause::DmaWait)
+                }
+                _ => continue,
+            };
+            if ready > issue {
+                let cycles = (ready - issue) as u64;
+                if let Some(n) = self.delta.stalls.get_mut(cause as usize) {
+                    *n += cycles;
+                }
+                self.delta.by_bundle.push((bundle, cause as u8, cycles as u32));
+                issue = ready;
+            }
+        }
+        let mut taken = false;
+        for item in self.items.items.get(effects..end).unwrap_or(&[]) {
+            if !holds(self.outcomes, item) {
+                continue;
+            }
+            taken |= self.state.effect(item, issue, &self.params, &mut self.delta);
+        }
+        for (flag, granules, path) in starts.drain(..) {
+            self.state.memory.start(&self.params, issue, flag, granules, path);
+        }
+        self.now = issue + i64::from(self.items.cost.get(b).copied().unwrap_or(1));
+        taken
+    }
+}
+
+/// Granules and flag of a fact.
+fn fact(words: Option<&[u64]>) -> (u32, u32) {
+    match words {
+        Some([first, flag]) => (*first as u32, *flag as u32),
+        _ => (0, 0),
+    }
+}
+
+/// The time of a queue's next result.
+fn pop(queue: Option<&mut VecDeque<i64>>, delta: &mut Delta) -> i64 {
+    match queue.and_then(VecDeque::pop_front) {
+        Some(t) => t,
+        None => {
+            delta.underflows += 1;
+            0
+        }
+    }
+}
+
+impl State {
+    /// An item's effect at issue; true for a branch that is taken.
+    fn effect(&mut self, item: &Item, issue: i64, params: &Params, delta: &mut Delta) -> bool {
+        let unit = usize::from(item.unit) % UNITS;
+        match item.act {
+            Act::Write => {
+                if let Some(r) = self.ready.get_mut(usize::from(item.n)) {
+                    *r = issue + i64::from(item.m);
+                }
+            }
+            Act::Matmul => {
+                take(&mut self.mxu_free, unit, issue, item.m, &mut delta.matrix_busy);
+                if let Some(q) = self.matrix.get_mut(unit) {
+                    for i in 0..i64::from(item.n) {
+                        q.push_back(issue + params.matmul_latency as i64 + i * params.matmul_spacing as i64);
+                    }
+                }
+            }
+            Act::MatmulSlot => {
+                take(&mut self.mxu_free, unit, issue, item.m >> 16, &mut delta.matrix_busy);
+                for i in 0..(item.m & 0xffff) as usize {
+                    let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
+                    if let Some(s) = self.slots.get_mut(slot) {
+                        *s = issue + (params.matmul_latency + i as u64 * params.matmul_spacing) as i64;
+                    }
+                }
+            }
+            Act::Transpose => take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy),
+            Act::TransposeEnd => {
+                take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
+                if let Some(q) = self.transposed.get_mut(unit) {
+                    let first = issue + params.transpose_latency as i64;
+                    for i in 0..i64::from(item.n) {
+                        q.push_back(first + i * params.transpose_spacing as i64);
+                    }
+                }
+            }
+            Act::Xlu => {
+                take(&mut self.xlu_free, unit, issue, item.m >> 16, &mut delta.xlu_busy);
+                if let Some(q) = self.crossed.get_mut(unit) {
+                    q.push_back(issue + i64::from(item.m & 0xffff));
+                }
+            }
+            Act::Eup => self.eup.push_back(issue + i64::from(item.m)),
+            Act::Count => {
+                if let Some(n) = delta.guarded.get_mut(usize::from(item.n)) {
+                    *n += 1;
+                }
+            }
+            Act::Branch => return true,
+            _ => {}
+        }
+        false
+    }
+}
+
+fn take(free: &mut [i64; UNITS], unit: usize, issue: i64, cycles: u32, busy: &mut u64) {
+    if let Some(f) = free.get_mut(unit) {
+        *f = issue + i64::from(cycles);
+        *busy += u64::from(cycles);
+    }
+}
+
+/// The outcomes of guards, in order.
+struct Bits<'w> {
+    words: &'w [u64],
+    at: usize,
+    word: u64,
+    left: u32,
+}
+
+impl Bits<'_> {
+    /// The next `n` outcomes, the last one lowest.
+    fn take(&mut self, n: u32) -> u64 {
+        let mut out = 0;
+        let mut need = n;
+        while need > 0 {
+            if self.left == 0 {
+                let Some(w) = self.words.get(self.at) else { return out };
+                self.at += 1;
+                self.word = *w;
+                self.left = 63 - w.leading_zeros().min(63);
+                continue;
+            }
+            let k = need.min(self.left);
+            let chunk = (self.word >> (self.left - k)) & (u64::MAX >> (64 - k));
+            out = if k == 64 { chunk } else { out << k | chunk };
+            self.left -= k;
+            need -= k;
+        }
+        out
+    }
+}
+
+impl Observer for Simulator<'_> {
+    const EVERY_BUNDLE: bool = false;
+
+    fn segment(&mut self, segment: Segment<'_>) -> Result<()> {
+        let key = |at: u32| {
+            use crate::hash::mix;
+            mix(mix(segment.hash, u64::from(segment.start)), u64::from(at))
+        };
+        let from = self.at.filter(|_| self.remember);
+        if let Some(from) = from
+            && let Some(list) = self.known.get(&key(from))
+        {
+            for id in list {
+                if let Some(t) = self.transitions.get_mut(*id as usize)
+                    && *t.bits == *segment.bits
+                    && *t.facts == *segment.facts
+                {
+                    t.hits += 1;
+                    self.now += t.delta.cycles as i64;
+                    self.at = Some(t.next);
+                    self.held = false;
+                    return Ok(());
+                }
+            }
+        }
+        self.replay(&segment);
+        let next = if self.remember { self.name_state() } else { None };
+        match (from, next) {
+            (Some(from), Some(next)) => {
+                self.remembered +=
+                    segment.bits.len() + segment.facts.len() + self.delta.by_bundle.len() * 2 + 64;
+                self.known.entry(key(from)).or_default().push(self.transitions.len() as u32);
+                self.transitions.push(Transition {
+                    bits: segment.bits.into(),
+                    facts: segment.facts.into(),
+                    delta: self.delta.clone(),
+                    next,
+                    hits: 1,
+                });
+            }
+            _ => {
+                self.total.add(&self.delta, 1);
+                self.delta.spread(&mut self.stalls, 1);
+            }
+        }
+        self.at = next;
+        Ok(())
+    }
+}
+
+impl Simulator<'_> {
+    /// The listing that is simulated.
+    pub fn listing(&self) -> &Listing {
+        self.listing
+    }
+}
