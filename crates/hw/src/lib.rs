@@ -173,10 +173,12 @@ numbers!(
         matmul_spacing,
         /// Transpose push: cycles its unit is taken.
         transpose_occupancy,
-        /// Last transpose push to the first result.
+        /// First transpose push to the first result.
         transpose_latency,
         /// Between the results of one transpose.
         transpose_spacing,
+        /// Store to vector memory, or end of a wait for a transfer, to a load of it.
+        vmem_forward,
         /// Cross-lane operation: cycles its unit is taken.
         xlu_occupancy,
         /// Cross-lane reduction to its result.
@@ -199,6 +201,8 @@ numbers!(
         write_latency,
         /// Start of any other transfer to the first data.
         general_latency,
+        /// Start of a transfer between vector and scalar memory to the first data.
+        on_chip_latency,
         /// Cycles a granule of reads and writes at full rate.
         granule_time,
         /// Cycles a granule of other transfers.
@@ -313,7 +317,13 @@ mod tests {
     fn every_machine_reads_and_every_number_has_a_source() {
         for chip in Chip::ALL {
             let m = Machine::of(chip).unwrap();
-            let numbers = [m.facts.all(), m.slots.all(), m.vendor.units.all(), m.vendor.dma.all(), m.vendor.issue.all()];
+            let numbers = [
+                m.facts.all(),
+                m.slots.all(),
+                m.vendor.units.all(),
+                m.vendor.dma.all(),
+                m.vendor.issue.all(),
+            ];
             for (name, n) in numbers.into_iter().flatten().chain(m.calibrated.dma.all()) {
                 assert!(!n.source.is_empty() && !n.unit.is_empty(), "{} {name}", chip.name());
                 assert!(n.value.is_finite() && n.value >= 0.0, "{} {name}", chip.name());

@@ -8,9 +8,17 @@ use crate::ops::{Gives, Meaning, Slot, Unit};
 use crate::program::Program;
 
 /// Timed registers: scalars, predicates, vectors, masks, then tokens of the scalar side.
-pub const REGISTERS: usize = 256 + TOKENS;
+pub const REGISTERS: usize = FIRST_CELL as usize + CELLS;
 /// Tokens that can be on their way to the scalar side; further ones share places.
 const TOKENS: usize = 64;
+/// The register that stands for the end of the last wait.
+pub const WAITED: u16 = 256 + TOKENS as u16;
+/// First register that stands for a place in vector memory.
+const FIRST_CELL: u16 = WAITED + 1;
+/// Places in vector memory whose stores are followed closely by a load; further ones share registers.
+const CELLS: usize = 512;
+/// Bundles within which a load can still meet a store's latency.
+const CLOSE: usize = 16;
 
 /// What an item does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,8 @@ pub enum Act {
     SlotPop,
     /// Takes cross-lane unit `unit` for `m` cycles.
     Transpose,
+    /// As [`Act::Transpose`], and starts a transpose.
+    TransposeStart,
     /// As [`Act::Transpose`], then `n` results follow.
     TransposeEnd,
     /// Pops a transposed row.
@@ -43,7 +53,7 @@ pub enum Act {
     EupPop,
     /// Needs matrix unit `unit`.
     NeedMatrix,
-    /// Needs cross-lane unit `unit`; `n` is 1 for a transpose.
+    /// Needs cross-lane unit `unit`; `n` is 1 for a transpose, 2 for its first push.
     NeedXlu,
     /// Starts transfer `m`, the next fact.
     Start,
@@ -112,6 +122,15 @@ pub struct Items {
     pub spills: Vec<[u8; 4]>,
     /// Transposed rows that a transpose still has to give, by its last push (only while compiling).
     widths: HashMap<u8, u32>,
+    /// Registers that stand for places in vector memory.
+    cells: HashMap<Place, u16>,
+}
+
+/// A place in vector memory as a listing spells it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Place {
+    base: (u8, u32),
+    offset: i64,
 }
 
 /// Prepares a program.
@@ -124,6 +143,7 @@ pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
         slots: Vec::with_capacity(listing.bundles.len()),
         spills: Vec::with_capacity(listing.bundles.len()),
         widths: HashMap::new(),
+        cells: close_places(listing),
     };
     let transfers: HashMap<u32, u32> =
         program.transfers.iter().enumerate().map(|(i, t)| (t.instr, i as u32)).collect();
@@ -276,11 +296,16 @@ impl Items {
                 if let Some(w) = width {
                     self.widths.insert(unit, w);
                 }
-                rest.push(item(Act::NeedXlu, unit, 1, 0));
+                let name = listing.name(instr);
+                let first = name.contains(".start");
+                rest.push(item(Act::NeedXlu, unit, if first { 2 } else { 1 }, 0));
+                if first {
+                    rest.push(item(Act::TransposeStart, unit, 0, params.transpose as u32));
+                }
                 if last {
                     let width = self.widths.get(&unit).copied().unwrap_or(128);
-                    let packed = listing.name(instr).contains(".c.b16");
-                    let binary = listing.name(instr).contains("binary");
+                    let packed = name.contains(".c.b16");
+                    let binary = name.contains("binary");
                     let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
                     rest.push(item(
                         Act::TransposeEnd,
@@ -288,7 +313,7 @@ impl Items {
                         rows.clamp(1, 1024) as u16,
                         params.transpose as u32,
                     ));
-                } else {
+                } else if !first {
                     rest.push(item(Act::Transpose, unit, 0, params.transpose as u32));
                 }
             }
@@ -310,9 +335,23 @@ impl Items {
                 rest.push(item(Act::Write, 0, token(instr.dest.map_or(0, |d| d.id)), m));
             }
         }
+        let load = matches!(family.slot, Slot::Vload) && family.gives == Gives::Vector;
+        if load || family.slot == Slot::Vstore {
+            let cell = listing.args(instr).first().and_then(|a| place(listing, a.operand));
+            let cell = cell.and_then(|p| self.cells.get(&p).copied());
+            if load {
+                reads.push(Item { act: Act::Read, guard, unit: 0, n: WAITED, m: 0 });
+                reads.extend(cell.map(|n| Item { act: Act::Read, guard, unit: 0, n, m: 0 }));
+            } else {
+                rest.extend(cell.map(|n| item(Act::Write, 0, n, params.vmem_forward as u32)));
+            }
+        }
         match family.meaning {
             Meaning::Dma | Meaning::DmaGeneral => rest.push(item(Act::Start, 0, 0, start)),
-            Meaning::DmaWait => rest.push(item(Act::Wait, 0, 0, 0)),
+            Meaning::DmaWait => {
+                rest.push(item(Act::Wait, 0, 0, 0));
+                rest.push(item(Act::Write, 0, WAITED, params.vmem_forward as u32));
+            }
             Meaning::SyncAdd => rest.push(item(Act::Add, 0, 0, 0)),
             Meaning::Call => rest.push(item(Act::Call, 0, 0, 0)),
             Meaning::Branch => rest.push(item(Act::Branch, 0, 0, 0)),
@@ -329,6 +368,51 @@ impl Items {
 
 fn pick<const N: usize>(list: &[u64; N], at: usize) -> u64 {
     list.get(at).copied().unwrap_or(0)
+}
+
+/// The place that a memory operand names, where it names one.
+fn place(listing: &Listing, operand: Operand) -> Option<Place> {
+    let Operand::Mem(m) = operand else { return None };
+    let mem = listing.mems.get(m as usize)?;
+    let offset = match mem.index {
+        Part::None => 0,
+        Part::Imm(i) => i,
+        _ => return None,
+    };
+    match mem.base {
+        Part::Symbol(s) => Some(Place { base: (0, s.allocation), offset: offset + i64::from(s.offset) }),
+        Part::Value(v) => Some(Place { base: (1, v.id), offset }),
+        _ => None,
+    }
+}
+
+/// Places that are loaded within a few bundles of a store to them.
+fn close_places(listing: &Listing) -> HashMap<Place, u16> {
+    let mut stored: HashMap<Place, usize> = HashMap::new();
+    let mut cells = HashMap::new();
+    for (b, bundle) in listing.bundles.iter().enumerate() {
+        for instr in listing.of(bundle) {
+            let Some(family) = listing.entry(instr) else { continue };
+            if family.slot != Slot::Vload || family.gives != Gives::Vector {
+                continue;
+            }
+            let Some(p) = listing.args(instr).first().and_then(|a| place(listing, a.operand)) else {
+                continue;
+            };
+            if stored.get(&p).is_some_and(|at| b - at <= CLOSE) {
+                let next = FIRST_CELL + (cells.len() % CELLS) as u16;
+                cells.entry(p).or_insert(next);
+            }
+        }
+        for instr in
+            listing.of(bundle).iter().filter(|i| listing.entry(i).is_some_and(|f| f.slot == Slot::Vstore))
+        {
+            if let Some(p) = listing.args(instr).first().and_then(|a| place(listing, a.operand)) {
+                stored.insert(p, b);
+            }
+        }
+    }
+    cells
 }
 
 /// Place of a register among the timed ones.

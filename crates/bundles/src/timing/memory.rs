@@ -52,6 +52,11 @@ impl Memory {
         let mut until = now;
         let mut last: Option<Flight> = None;
         let mut taken = 0;
+        if !params.shared && !self.flights.iter().any(|f| f.flag == flag) {
+            // The estimator takes a wait without a transfer for one that started with the program.
+            let path = params.unknown_path();
+            return now.max((path.latency + f64::from(granules) * path.granule).round() as i64);
+        }
         while need > 0 {
             let Some(at) = self.flights.iter().position(|f| f.flag == flag) else { break };
             need -= i64::from(self.flights.get(at).map_or(0, |f| f.granules.max(1)));

@@ -70,10 +70,12 @@ pub struct Params {
     pub matmul_spacing: u64,
     /// Transpose push.
     pub transpose: u64,
-    /// End of transpose to first result.
+    /// First push of a transpose to its first result.
     pub transpose_latency: u64,
     /// Between results of a transpose.
     pub transpose_spacing: u64,
+    /// Store, or end of a wait, to a load of vector memory.
+    pub vmem_forward: u64,
     /// Cross-lane push.
     pub xlu: u64,
     /// Reduction to result.
@@ -87,6 +89,7 @@ pub struct Params {
     latencies: [u64; 4],
     read: Path,
     write: Path,
+    on_chip: Path,
     general: Path,
     /// Constraints taken away.
     pub lifts: Vec<Lift>,
@@ -133,6 +136,7 @@ impl Params {
             transpose: unless(Lift::Transpose, whole(&u.transpose_occupancy)),
             transpose_latency: unless(Lift::Transpose, whole(&u.transpose_latency)),
             transpose_spacing: unless(Lift::Transpose, whole(&u.transpose_spacing)),
+            vmem_forward: operand(whole(&u.vmem_forward)),
             xlu: whole(&u.xlu_occupancy),
             xlu_reduce_latency: whole(&u.xlu_reduce_latency),
             xlu_permute_latency: whole(&u.xlu_permute_latency),
@@ -142,6 +146,7 @@ impl Params {
                 .map(|n| operand(whole(n))),
             read: path(&d.read_latency, &d.granule_time),
             write: path(&d.write_latency, &d.granule_time),
+            on_chip: path(&d.on_chip_latency, &d.granule_time),
             general: path(&d.general_latency, &d.general_granule_time),
             lifts: lifts.to_vec(),
         }
@@ -169,6 +174,7 @@ impl Params {
         match direction {
             _ if general => self.general,
             Direction::HbmToVmem | Direction::HbmToSmem => self.read,
+            Direction::OnChip => self.on_chip,
             Direction::VmemToHbm | Direction::SmemToHbm => self.write,
             _ => self.general,
         }

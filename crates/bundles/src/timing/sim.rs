@@ -252,10 +252,15 @@ impl<'p> Simulator<'p> {
                     )
                 }
                 Act::NeedMatrix => (self.state.mxu_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
-                Act::NeedXlu => (
-                    self.state.xlu_free.get(unit).copied().unwrap_or(0),
-                    if item.n == 1 { Cause::TransposeBusy } else { Cause::XluBusy },
-                ),
+                Act::NeedXlu => {
+                    let free = self.state.xlu_free.get(unit).copied().unwrap_or(0);
+                    let start = self.state.transpose_free.get(unit).copied().unwrap_or(0);
+                    match item.n {
+                        0 => (free, Cause::XluBusy),
+                        1 => (free, Cause::TransposeBusy),
+                        _ => (free.max(start), Cause::TransposeBusy),
+                    }
+                }
                 Act::MatrixPop => {
                     (pop(self.state.matrix.get_mut(unit), &mut self.delta), Cause::MatrixResult)
                 }
@@ -277,9 +282,8 @@ impl<'p> Simulator<'p> {
                 }
                 Act::Add => {
                     let (amount, flag) = fact(facts.next());
-                    if amount as i32 > 0 {
-                        starts.push((flag, amount, self.params.unknown_path()));
-                    }
+                    // A credit without a transfer: whoever waits for it need not.
+                    let _ = (amount, flag);
                     continue;
                 }
                 Act::Call => {
@@ -365,11 +369,20 @@ impl State {
                     }
                 }
             }
+            Act::TransposeStart => {
+                take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
+                if let Some(t) = self.transpose_free.get_mut(unit) {
+                    *t = issue + 16 * i64::from(item.m);
+                }
+                if let Some(t) = self.transpose_first.get_mut(unit) {
+                    *t = issue + params.transpose_latency as i64;
+                }
+            }
             Act::Transpose => take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy),
             Act::TransposeEnd => {
                 take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
                 if let Some(q) = self.transposed.get_mut(unit) {
-                    let first = issue + params.transpose_latency as i64;
+                    let first = self.transpose_first.get(unit).copied().unwrap_or(issue);
                     for i in 0..i64::from(item.n) {
                         q.push_back(first + i * params.transpose_spacing as i64);
                     }

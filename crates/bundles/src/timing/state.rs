@@ -20,6 +20,10 @@ pub struct State {
     pub mxu_free: [i64; UNITS],
     /// Cycle at which each cross-lane unit is free.
     pub xlu_free: [i64; UNITS],
+    /// Cycle at which each cross-lane unit can start another transpose.
+    pub transpose_free: [i64; UNITS],
+    /// Cycle at which the transpose at hand gives its first row.
+    pub transpose_first: [i64; UNITS],
     /// Matrix results in order.
     pub matrix: [VecDeque<i64>; UNITS],
     /// Transposed rows in order.
@@ -41,6 +45,8 @@ impl State {
             ready: vec![0; REGISTERS],
             mxu_free: [0; UNITS],
             xlu_free: [0; UNITS],
+            transpose_free: [0; UNITS],
+            transpose_first: [0; UNITS],
             matrix: Default::default(),
             transposed: Default::default(),
             crossed: Default::default(),
@@ -56,6 +62,8 @@ impl State {
         sparse(&self.ready, now, out);
         sparse(&self.mxu_free, now, out);
         sparse(&self.xlu_free, now, out);
+        sparse(&self.transpose_free, now, out);
+        sparse(&self.transpose_first, now, out);
         sparse(&self.slots, now, out);
         let queues = self.matrix.iter().chain(&self.transposed).chain(&self.crossed).chain([&self.eup]);
         for q in queues {
@@ -71,6 +79,8 @@ impl State {
         dense(&mut self.ready, now, &mut words);
         dense(&mut self.mxu_free, now, &mut words);
         dense(&mut self.xlu_free, now, &mut words);
+        dense(&mut self.transpose_free, now, &mut words);
+        dense(&mut self.transpose_first, now, &mut words);
         dense(&mut self.slots, now, &mut words);
         let queues = self
             .matrix
