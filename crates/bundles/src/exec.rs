@@ -301,6 +301,10 @@ impl Machine<'_> {
                 };
                 self.set(op.dst, value | ((ra | rb) & ASSUMED));
             }
+            Code::LoadCore => {
+                let value = self.smem.load(a.wrapping_add(b)).unwrap_or(0);
+                self.set(op.dst, value);
+            }
             Code::Store => {
                 let value = self.reg(op.c);
                 self.smem.store(a.wrapping_add(b), value);

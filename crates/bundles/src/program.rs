@@ -57,6 +57,8 @@ pub enum Code {
     Select,
     IntToFloat,
     Load,
+    /// As `Load`, of the core's own number: 0 where nothing wrote it.
+    LoadCore,
     Store,
     /// Reads a sync flag.
     ReadFlag,

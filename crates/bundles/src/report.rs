@@ -66,6 +66,9 @@ pub struct Report {
     pub outcome: Outcome,
 }
 
+/// What libtpu's estimator takes an unknown scalar to be, as its critical paths print it (`smov.u32 42`).
+const VENDOR_UNKNOWN: u32 = 42;
+
 /// How to simulate.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -82,7 +85,11 @@ pub struct Options {
 impl Options {
     /// A model with every constraint and unknown inputs, at most a billion bundles.
     pub fn new(model: Model) -> Options {
-        Options { model, lifts: Vec::new(), inputs: Inputs::unknown(1_000_000_000), fast_forward: true }
+        let mut inputs = Inputs::unknown(1_000_000_000);
+        if model == Model::Vendor {
+            inputs.default = VENDOR_UNKNOWN;
+        }
+        Options { model, lifts: Vec::new(), inputs, fast_forward: true }
     }
 }
 

@@ -327,7 +327,12 @@ impl Lower<'_> {
                 .at(self.listing.span(instr.line))
                 .rule("the first operand is `[smem:…]`"));
         };
-        let mut op = plain(if dst.is_some() { Code::Load } else { Code::Store });
+        let core = self.listing.slice(&instr.note).contains("core id");
+        let mut op = plain(match dst {
+            Some(_) if core => Code::LoadCore,
+            Some(_) => Code::Load,
+            None => Code::Store,
+        });
         op.dst = dst.unwrap_or(0);
         op.a = self.part(mem.base)?;
         op.b = self.part(mem.index)?;

@@ -245,9 +245,9 @@ impl Items {
             reads.push(Item { act: Act::Read, guard, unit: 0, n, m: 0 });
         };
         if let Some(g) = instr.guard {
-            read(g.value, 0);
+            read(g.value, guard);
             if let Some(o) = g.otherwise {
-                read(o, 0);
+                read(o, guard);
             }
         }
         // A pointer cast may stand in the bundle of its producer; it costs nothing.

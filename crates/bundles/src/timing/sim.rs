@@ -383,6 +383,8 @@ impl State {
                 take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
                 if let Some(q) = self.transposed.get_mut(unit) {
                     let first = self.transpose_first.get(unit).copied().unwrap_or(issue);
+                    // The last of sixteen pushes at full rate would come 15 occupancies after the first.
+                    let first = first.max(issue + params.transpose_latency as i64 - 15 * i64::from(item.m));
                     for i in 0..i64::from(item.n) {
                         q.push_back(first + i * params.transpose_spacing as i64);
                     }
