@@ -169,11 +169,13 @@ numbers!(
         results_i8,
         /// Matrix multiply to its first result.
         matmul_latency,
+        /// The same, of matrix units 2 and 3.
+        matmul_latency_far,
         /// Between the results of one multiply.
         matmul_spacing,
         /// Transpose push: cycles its unit is taken.
         transpose_occupancy,
-        /// First transpose push to the first result.
+        /// Last push of a whole transpose (128 rows at full rate) to the first result.
         transpose_latency,
         /// Between the results of one transpose.
         transpose_spacing,
@@ -183,8 +185,12 @@ numbers!(
         xlu_occupancy,
         /// Cross-lane reduction to its result.
         xlu_reduce_latency,
+        /// The same, of cross-lane unit 2.
+        xlu_reduce_latency_far,
         /// Cross-lane rotate, permute or broadcast to its result.
         xlu_permute_latency,
+        /// The same, of cross-lane unit 2.
+        xlu_permute_latency_far,
         /// Transcendental to its result.
         eup_latency,
         /// Vector value to scalar register.

@@ -296,23 +296,29 @@ impl Items {
                 if let Some(w) = width {
                     self.widths.insert(unit, w);
                 }
+                let width = listing.labelled(instr, "width").and_then(|a| match a.operand {
+                    Operand::Int(w) => Some(w.clamp(0, 4096) as u32),
+                    _ => None,
+                });
+                if let Some(w) = width {
+                    self.widths.insert(unit, w);
+                }
                 let name = listing.name(instr);
                 let first = name.contains(".start");
                 rest.push(item(Act::NeedXlu, unit, if first { 2 } else { 1 }, 0));
+                let width = self.widths.get(&unit).copied().unwrap_or(128);
+                let packed = name.contains(".c.b16");
+                let binary = name.contains("binary");
+                let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
+                let rows = rows.clamp(1, 1024) as u16;
                 if first {
-                    rest.push(item(Act::TransposeStart, unit, 0, params.transpose as u32));
+                    // A whole tile is 128 rows, whatever the transpose at hand pushes.
+                    let pushes = if packed { 8 } else { 16 };
+                    let m = (params.transpose << 16) as u32 | pushes;
+                    rest.push(item(Act::TransposeStart, unit, rows, m));
                 }
                 if last {
-                    let width = self.widths.get(&unit).copied().unwrap_or(128);
-                    let packed = name.contains(".c.b16");
-                    let binary = name.contains("binary");
-                    let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
-                    rest.push(item(
-                        Act::TransposeEnd,
-                        unit,
-                        rows.clamp(1, 1024) as u16,
-                        params.transpose as u32,
-                    ));
+                    rest.push(item(Act::TransposeEnd, unit, rows, params.transpose as u32));
                 } else if !first {
                     rest.push(item(Act::Transpose, unit, 0, params.transpose as u32));
                 }
@@ -320,11 +326,11 @@ impl Items {
             Unit::TransposePop => rest.push(item(Act::TransposePop, unit, 0, 0)),
             Unit::XluReduce => {
                 rest.push(item(Act::NeedXlu, unit, 0, 0));
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_reduce_latency) as u32));
+                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | pick(&params.xlu_reduce_latency, far(unit))) as u32));
             }
             Unit::XluPermute => {
                 rest.push(item(Act::NeedXlu, unit, 0, 0));
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_permute_latency) as u32));
+                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | pick(&params.xlu_permute_latency, far(unit))) as u32));
             }
             Unit::XluPop => rest.push(item(Act::XluPop, unit, 0, 0)),
             Unit::Eup => rest.push(item(Act::Eup, 0, 0, params.eup_latency as u32)),
@@ -364,6 +370,12 @@ impl Items {
             rest.push(item(Act::Write, 0, register(reg), params.latency(family.latency) as u32));
         }
     }
+}
+
+/// Whether a unit is of the second half of its kind (matrix and cross-lane units 2 and 3), whose results take another
+/// way on chips that have them.
+fn far(unit: u8) -> usize {
+    usize::from(unit >= 2)
 }
 
 fn pick<const N: usize>(list: &[u64; N], at: usize) -> u64 {

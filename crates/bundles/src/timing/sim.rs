@@ -354,28 +354,31 @@ impl State {
             }
             Act::Matmul => {
                 take(&mut self.mxu_free, unit, issue, item.m, &mut delta.matrix_busy);
+                let latency = params.matmul_latency.get(usize::from(unit >= 2)).copied().unwrap_or(0) as i64;
                 if let Some(q) = self.matrix.get_mut(unit) {
                     for i in 0..i64::from(item.n) {
-                        q.push_back(issue + params.matmul_latency as i64 + i * params.matmul_spacing as i64);
+                        q.push_back(issue + latency + i * params.matmul_spacing as i64);
                     }
                 }
             }
             Act::MatmulSlot => {
                 take(&mut self.mxu_free, unit, issue, item.m >> 16, &mut delta.matrix_busy);
+                let first = params.matmul_latency.first().copied().unwrap_or(0);
                 for i in 0..(item.m & 0xffff) as usize {
                     let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
                     if let Some(s) = self.slots.get_mut(slot) {
-                        *s = issue + (params.matmul_latency + i as u64 * params.matmul_spacing) as i64;
+                        *s = issue + (first + i as u64 * params.matmul_spacing) as i64;
                     }
                 }
             }
             Act::TransposeStart => {
-                take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
+                let (occupancy, pushes) = (item.m >> 16, item.m & 0xffff);
+                take(&mut self.xlu_free, unit, issue, occupancy, &mut delta.xlu_busy);
                 if let Some(t) = self.transpose_free.get_mut(unit) {
-                    *t = issue + 16 * i64::from(item.m);
+                    *t = issue + i64::from(item.n) * i64::from(occupancy);
                 }
                 if let Some(t) = self.transpose_first.get_mut(unit) {
-                    *t = issue + params.transpose_latency as i64;
+                    *t = issue + params.transpose_latency as i64 + i64::from((pushes - 1) * occupancy);
                 }
             }
             Act::Transpose => take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy),
@@ -383,8 +386,7 @@ impl State {
                 take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
                 if let Some(q) = self.transposed.get_mut(unit) {
                     let first = self.transpose_first.get(unit).copied().unwrap_or(issue);
-                    // The last of sixteen pushes at full rate would come 15 occupancies after the first.
-                    let first = first.max(issue + params.transpose_latency as i64 - 15 * i64::from(item.m));
+                    let first = first.max(issue + params.transpose_latency as i64);
                     for i in 0..i64::from(item.n) {
                         q.push_back(first + i * params.transpose_spacing as i64);
                     }
