@@ -26,6 +26,16 @@ pub struct Flight {
     pub path: Path,
 }
 
+impl Flight {
+    /// Whether it only credits a flag and moves nothing.
+    fn is_credit(&self) -> bool {
+        self.path == CREDIT
+    }
+}
+
+/// The path of a credit.
+const CREDIT: Path = Path { latency: -1.0, granule: 0.0 };
+
 /// Transfers in flight, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
@@ -46,13 +56,19 @@ impl Memory {
         self.flights.push(Flight { flag, granules, issued: now, arrives, left, done: arrives, path });
     }
 
+    /// `granules` are added to `flag` without a transfer.
+    pub fn credit(&mut self, now: i64, flag: u32, granules: u32) {
+        self.flights.push(Flight { flag, granules, issued: now, arrives: now, left: 0, done: now, path: CREDIT });
+    }
+
     /// The cycle at which `granules` of `flag` have come, for a wait at `now`. The transfers are taken off.
     pub fn wait(&mut self, params: &Params, now: i64, flag: u32, granules: u32) -> i64 {
         let mut need = i64::from(granules);
         let mut until = now;
         let mut last: Option<Flight> = None;
         let mut taken = 0;
-        if !params.shared && !self.flights.iter().any(|f| f.flag == flag) {
+        if !params.shared && !self.flights.iter().any(|f| f.flag == flag && !f.is_credit()) {
+            self.flights.retain(|f| f.flag != flag);
             // The estimator takes a wait without a transfer for one that started with the program.
             let path = params.unknown_path();
             return now.max((path.latency + f64::from(granules) * path.granule).round() as i64);
@@ -64,6 +80,9 @@ impl Memory {
                 until = until.max(self.finish(at));
             }
             let f = self.flights.remove(at);
+            if f.is_credit() {
+                continue;
+            }
             if !params.shared {
                 until = until
                     .max(f.issued + (f.path.latency + f64::from(f.granules) * f.path.granule).round() as i64);

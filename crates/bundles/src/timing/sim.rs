@@ -282,8 +282,9 @@ impl<'p> Simulator<'p> {
                 }
                 Act::Add => {
                     let (amount, flag) = fact(facts.next());
-                    // A credit without a transfer: whoever waits for it need not.
-                    let _ = (amount, flag);
+                    if amount as i32 > 0 {
+                        self.state.memory.credit(issue, flag, amount);
+                    }
                     continue;
                 }
                 Act::Call => {
