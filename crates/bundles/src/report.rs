@@ -144,6 +144,7 @@ pub fn simulate_with(listing: &Listing, options: &Options, params: Params) -> Re
     for unit in &mut units {
         match unit.unit {
             "matmul" => (unit.capacity, unit.busy) = (mxus, total.matrix_busy),
+            "matpush" => (unit.capacity, unit.busy) = (mxus, total.push_busy),
             "xlu" => unit.busy = total.xlu_busy,
             _ => {}
         }

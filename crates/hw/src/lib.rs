@@ -161,6 +161,10 @@ numbers!(
         matmul_f32,
         /// Matrix multiply of packed 8-bit rows: cycles its unit is taken.
         matmul_i8,
+        /// Weight push: cycles the unit's weights are taken.
+        matpush,
+        /// Weight push that turns the tile: cycles the unit's weights are taken.
+        matpush_turned,
         /// Results of 8 rows that a bf16 multiply yields.
         results_bf16,
         /// Results of 8 rows that an f32 multiply yields.

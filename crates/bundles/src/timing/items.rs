@@ -53,6 +53,10 @@ pub enum Act {
     EupPop,
     /// Needs matrix unit `unit`.
     NeedMatrix,
+    /// Needs the weights of matrix unit `unit`.
+    NeedWeights,
+    /// Takes the weights of matrix unit `unit` for `m` cycles.
+    Push,
     /// Needs cross-lane unit `unit`; `n` is 1 for a transpose, 2 for its first push.
     NeedXlu,
     /// Starts transfer `m`, the next fact.
@@ -77,6 +81,7 @@ impl Act {
             Act::Read
                 | Act::NeedMatrix
                 | Act::NeedXlu
+                | Act::NeedWeights
                 | Act::MatrixPop
                 | Act::SlotPop
                 | Act::TransposePop
@@ -270,6 +275,11 @@ impl Items {
         let unit = instr.op.unit;
         match family.unit {
             Unit::None | Unit::MatrixFeed => {}
+            Unit::MatrixPush => {
+                let turned = usize::from(listing.name(instr).contains(".xpose"));
+                rest.push(item(Act::NeedWeights, unit, 0, 0));
+                rest.push(item(Act::Push, unit, 0, pick(&params.matpush, turned) as u32));
+            }
             Unit::Matmul(bits) => {
                 let row = Params::row(bits);
                 rest.push(item(Act::NeedMatrix, unit, 0, 0));

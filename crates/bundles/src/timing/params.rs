@@ -62,6 +62,8 @@ pub struct Params {
     pub mxus: usize,
     /// Occupancy of a multiply of 8-bit, bf16 and f32 rows.
     pub matmul: [u64; 3],
+    /// Weight push, plain and turned.
+    pub matpush: [u64; 2],
     /// Results of a multiply of 8-bit, bf16 and f32 rows.
     pub results: [u64; 3],
     /// Multiply to first result, of units 0 and 1 and of units 2 and 3.
@@ -130,6 +132,7 @@ impl Params {
             mxus: machine.facts.mxus.whole() as usize,
             matmul: [&u.matmul_i8, &u.matmul_bf16, &u.matmul_f32]
                 .map(|n| unless(Lift::MatrixOccupancy, whole(n))),
+            matpush: [&u.matpush, &u.matpush_turned].map(|n| unless(Lift::MatrixOccupancy, whole(n))),
             results: [&u.results_i8, &u.results_bf16, &u.results_f32].map(whole),
             matmul_latency: [&u.matmul_latency, &u.matmul_latency_far].map(|n| unless(Lift::MatrixLatency, whole(n))),
             matmul_spacing: unless(Lift::MatrixLatency, whole(&u.matmul_spacing)),

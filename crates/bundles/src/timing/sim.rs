@@ -30,6 +30,8 @@ pub struct Delta {
     pub guarded: [u64; 11],
     /// Cycles that matrix units were taken, over all units.
     pub matrix_busy: u64,
+    /// Cycles that weights of matrix units were taken, over all units.
+    pub push_busy: u64,
     /// Cycles that cross-lane units were taken, over all units.
     pub xlu_busy: u64,
     /// Pops of queues that held nothing.
@@ -63,6 +65,7 @@ impl Delta {
             *a += b * times;
         }
         self.matrix_busy += other.matrix_busy * times;
+        self.push_busy += other.push_busy * times;
         self.xlu_busy += other.xlu_busy * times;
         self.underflows += other.underflows * times;
         self.waits_for_nothing += other.waits_for_nothing * times;
@@ -252,6 +255,7 @@ impl<'p> Simulator<'p> {
                     )
                 }
                 Act::NeedMatrix => (self.state.mxu_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
+                Act::NeedWeights => (self.state.push_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
                 Act::NeedXlu => {
                     let free = self.state.xlu_free.get(unit).copied().unwrap_or(0);
                     let start = self.state.transpose_free.get(unit).copied().unwrap_or(0);
@@ -372,6 +376,7 @@ impl State {
                     }
                 }
             }
+            Act::Push => take(&mut self.push_free, unit, issue, item.m, &mut delta.push_busy),
             Act::TransposeStart => {
                 let (occupancy, pushes) = (item.m >> 16, item.m & 0xffff);
                 take(&mut self.xlu_free, unit, issue, occupancy, &mut delta.xlu_busy);

@@ -18,6 +18,8 @@ pub struct State {
     pub ready: Vec<i64>,
     /// Cycle at which each matrix unit is free.
     pub mxu_free: [i64; UNITS],
+    /// Cycle at which each matrix unit can take weights.
+    pub push_free: [i64; UNITS],
     /// Cycle at which each cross-lane unit is free.
     pub xlu_free: [i64; UNITS],
     /// Cycle at which each cross-lane unit can start another transpose.
@@ -44,6 +46,7 @@ impl State {
         State {
             ready: vec![0; REGISTERS],
             mxu_free: [0; UNITS],
+            push_free: [0; UNITS],
             xlu_free: [0; UNITS],
             transpose_free: [0; UNITS],
             transpose_first: [0; UNITS],
@@ -61,6 +64,7 @@ impl State {
         out.clear();
         sparse(&self.ready, now, out);
         sparse(&self.mxu_free, now, out);
+        sparse(&self.push_free, now, out);
         sparse(&self.xlu_free, now, out);
         sparse(&self.transpose_free, now, out);
         sparse(&self.transpose_first, now, out);
@@ -78,6 +82,7 @@ impl State {
         let mut words = words.iter().copied();
         dense(&mut self.ready, now, &mut words);
         dense(&mut self.mxu_free, now, &mut words);
+        dense(&mut self.push_free, now, &mut words);
         dense(&mut self.xlu_free, now, &mut words);
         dense(&mut self.transpose_free, now, &mut words);
         dense(&mut self.transpose_first, now, &mut words);
