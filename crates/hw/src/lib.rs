@@ -207,6 +207,8 @@ numbers!(
     Dma {
         /// Start of a read of HBM to the first data.
         read_latency,
+        /// Start of a read of HBM into scalar memory to the first data.
+        scalar_read_latency,
         /// Start of a write of HBM to the first data.
         write_latency,
         /// Start of any other transfer to the first data.

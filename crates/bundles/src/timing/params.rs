@@ -90,6 +90,7 @@ pub struct Params {
     pub to_scalar: [u64; 2],
     latencies: [u64; 4],
     read: Path,
+    scalar_read: Path,
     write: Path,
     on_chip: Path,
     general: Path,
@@ -148,6 +149,7 @@ impl Params {
             latencies: [&u.scalar_load, &u.compare, &u.scalar_multiply, &u.vector_float]
                 .map(|n| operand(whole(n))),
             read: path(&d.read_latency, &d.granule_time),
+            scalar_read: path(&d.scalar_read_latency, &d.granule_time),
             write: path(&d.write_latency, &d.granule_time),
             on_chip: path(&d.on_chip_latency, &d.granule_time),
             general: path(&d.general_latency, &d.general_granule_time),
@@ -176,7 +178,8 @@ impl Params {
     pub fn path(&self, direction: Direction, general: bool) -> Path {
         match direction {
             _ if general => self.general,
-            Direction::HbmToVmem | Direction::HbmToSmem => self.read,
+            Direction::HbmToVmem => self.read,
+            Direction::HbmToSmem => self.scalar_read,
             Direction::OnChip => self.on_chip,
             Direction::VmemToHbm | Direction::SmemToHbm => self.write,
             _ => self.general,
