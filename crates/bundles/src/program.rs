@@ -19,8 +19,10 @@ pub type Index = u16;
 pub const PREDICATES: Index = 64;
 /// The register that always holds 1.
 pub const TRUE: Index = 128;
+/// The register that always holds 0.
+pub const ZERO: Index = 129;
 /// First register for temporaries, tokens and constants.
-pub const FREE: Index = 129;
+pub const FREE: Index = 130;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

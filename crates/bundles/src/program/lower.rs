@@ -7,7 +7,7 @@ use tilewright_hw::Chip;
 
 use super::{
     Branch, Code, Direction, FREE, Index, Op, Operand as ProgramOperand, PREDICATES, Placement, Program,
-    Shadow, Source, TRUE, Transfer,
+    Shadow, Source, TRUE, Transfer, ZERO,
 };
 use crate::listing::{Class, Instr, Listing, Mark, Operand, Part, Reg, Symbol, Value};
 use crate::ops::Meaning;
@@ -60,7 +60,7 @@ pub fn lower(listing: &Listing, shadow: Shadow, placement: &Placement) -> Result
 }
 
 fn plain(code: Code) -> Op {
-    Op { code, guarded: false, negated: false, guard: TRUE, dst: 0, a: 0, b: 0, c: 0, extra: 0 }
+    Op { code, guarded: false, negated: false, guard: TRUE, dst: ZERO, a: ZERO, b: ZERO, c: ZERO, extra: 0 }
 }
 
 /// An operation with the instruction it came from.
@@ -122,7 +122,7 @@ impl Lower<'_> {
 
     fn part(&mut self, part: Part) -> Result<Index> {
         match part {
-            Part::None => self.constant(0),
+            Part::None => Ok(ZERO),
             Part::Imm(i) => self.constant(i as u32),
             Part::Value(v) => self.value(v),
             Part::Symbol(s) => self.symbol(s),
@@ -135,14 +135,14 @@ impl Lower<'_> {
             Operand::Int(i) => self.constant(i as u32),
             Operand::Float(f) => self.constant(f.to_bits()),
             Operand::Symbol(s) => self.symbol(s),
-            Operand::Pair(..) | Operand::Mem(_) | Operand::Region(_) => self.constant(0),
+            Operand::Pair(..) | Operand::Mem(_) | Operand::Region(_) => Ok(ZERO),
         }
     }
 
     fn arg(&mut self, instr: &Instr, n: usize) -> Result<Index> {
         match self.listing.args(instr).get(n) {
             Some(a) => self.operand(a.operand),
-            None => self.constant(0),
+            None => Ok(ZERO),
         }
     }
 
@@ -252,7 +252,7 @@ impl Lower<'_> {
             }
         };
         let mut op = plain(code);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         op.b = self.arg(instr, 1)?;
         op.c = self.arg(instr, 2)?;
@@ -270,7 +270,7 @@ impl Lower<'_> {
         pending: &mut Vec<Pending>,
     ) -> Result<()> {
         let mut op = plain(Code::Move);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         if let Some(otherwise) = instr.guard.and_then(|g| g.otherwise) {
             let other = self.value(otherwise)?;
@@ -304,7 +304,7 @@ impl Lower<'_> {
 
     fn lea(&mut self, at: u32, instr: &Instr, dst: Option<Index>, pending: &mut Vec<Pending>) -> Result<()> {
         let mut op = plain(Code::Add);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         op.b = self.arg(instr, 1)?;
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
@@ -333,7 +333,7 @@ impl Lower<'_> {
             Some(_) => Code::Load,
             None => Code::Store,
         });
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.part(mem.base)?;
         op.b = self.part(mem.index)?;
         op.c = self.arg(instr, 1)?;
@@ -347,7 +347,7 @@ impl Lower<'_> {
             return self.outside(Source::Vector { line: instr.line }, at, instr, dst, pending);
         }
         let mut op = plain(Code::Move);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
         Ok(())
@@ -362,7 +362,7 @@ impl Lower<'_> {
         pending: &mut Vec<Pending>,
     ) -> Result<()> {
         let mut op = plain(Code::Outside);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.extra = self.out.outside.len() as u32;
         self.out.outside.push(source);
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
