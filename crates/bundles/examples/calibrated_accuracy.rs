@@ -27,22 +27,30 @@ fn main() {
     println!("{:<40}{:>12}{:>12}{:>9}", "program", "model", "measured", "error");
     for row in rows.lines().filter(|l| !l.starts_with('#')) {
         let columns: Vec<&str> = row.split(',').collect();
-        let (Some(program), Some(seconds)) = (columns.first(), columns.last().and_then(|s| s.parse::<f64>().ok()))
+        let (Some(program), Some(seconds)) =
+            (columns.first(), columns.last().and_then(|s| s.parse::<f64>().ok()))
         else {
             continue;
         };
         let folder = Path::new(dumps).join(format!("{program}.v5e"));
         let found = folder::listings(&folder).unwrap_or_default();
-        let Some(entry) = found.iter().find(|e| !e.name.starts_with('<') && e.name != "TLP") else { continue };
+        let Some(entry) = found.iter().find(|e| !e.name.starts_with('<') && e.name != "TLP") else {
+            continue;
+        };
         let params = Params::from_timing(machine, &timing, &[]);
         let measured = (seconds - DISPATCH) * machine.facts.clock.value;
-        let run = entry.read(Chip::V5e).and_then(|l| simulate_with(&l, &Options::new(Model::Calibrated), params));
+        let run =
+            entry.read(Chip::V5e).and_then(|l| simulate_with(&l, &Options::new(Model::Calibrated), params));
         match run {
             Ok(r) => {
                 let judged = if seconds >= JUDGED { "" } else { " (not judged)" };
                 let error = (r.cycles as f64 / measured - 1.0) * 100.0;
                 let stalls: Vec<String> = r.stalls.iter().map(|(c, n)| format!("{} {n}", c.name())).collect();
-                println!("{program:<40}{:>12}{measured:>12.0}{error:>8.2}%{judged} {}", r.cycles, stalls.join(" "));
+                println!(
+                    "{program:<40}{:>12}{measured:>12.0}{error:>8.2}%{judged} {}",
+                    r.cycles,
+                    stalls.join(" ")
+                );
             }
             Err(e) => println!("{program:<40} {e}"),
         }

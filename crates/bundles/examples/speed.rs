@@ -35,7 +35,10 @@ fn main() {
                     let seconds = start.elapsed().as_secs_f64();
                     println!(
                         "{model:?}, fast-forward {fast_forward}: {} cycles, {} bundles ({} one by one) in {seconds:.3} s, {:.1} M/s",
-                        r.cycles, r.outcome.bundles, r.simulated_bundles, r.outcome.bundles as f64 / seconds / 1e6
+                        r.cycles,
+                        r.outcome.bundles,
+                        r.simulated_bundles,
+                        r.outcome.bundles as f64 / seconds / 1e6
                     );
                 }
                 Err(e) => println!("{e}"),

@@ -336,11 +336,21 @@ impl Items {
             Unit::TransposePop => rest.push(item(Act::TransposePop, unit, 0, 0)),
             Unit::XluReduce => {
                 rest.push(item(Act::NeedXlu, unit, 0, 0));
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | pick(&params.xlu_reduce_latency, far(unit))) as u32));
+                rest.push(item(
+                    Act::Xlu,
+                    unit,
+                    0,
+                    (params.xlu << 16 | pick(&params.xlu_reduce_latency, far(unit))) as u32,
+                ));
             }
             Unit::XluPermute => {
                 rest.push(item(Act::NeedXlu, unit, 0, 0));
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | pick(&params.xlu_permute_latency, far(unit))) as u32));
+                rest.push(item(
+                    Act::Xlu,
+                    unit,
+                    0,
+                    (params.xlu << 16 | pick(&params.xlu_permute_latency, far(unit))) as u32,
+                ));
             }
             Unit::XluPop => rest.push(item(Act::XluPop, unit, 0, 0)),
             Unit::Eup => rest.push(item(Act::Eup, 0, 0, params.eup_latency as u32)),

@@ -33,6 +33,9 @@ impl Flight {
     }
 }
 
+/// Transfers that no wait takes are forgotten beyond this many.
+const FLIGHTS: usize = 4096;
+
 /// The path of a credit.
 const CREDIT: Path = Path { latency: -1.0, granule: 0.0 };
 
@@ -51,6 +54,7 @@ impl Memory {
         if params.shared {
             self.advance(now);
         }
+        self.make_room();
         let arrives = now + path.latency.round() as i64;
         let left = (f64::from(granules) * path.granule * UNIT as f64).round() as u64;
         self.flights.push(Flight { flag, granules, issued: now, arrives, left, done: arrives, path });
@@ -58,7 +62,22 @@ impl Memory {
 
     /// `granules` are added to `flag` without a transfer.
     pub fn credit(&mut self, now: i64, flag: u32, granules: u32) {
-        self.flights.push(Flight { flag, granules, issued: now, arrives: now, left: 0, done: now, path: CREDIT });
+        self.make_room();
+        self.flights.push(Flight {
+            flag,
+            granules,
+            issued: now,
+            arrives: now,
+            left: 0,
+            done: now,
+            path: CREDIT,
+        });
+    }
+
+    fn make_room(&mut self) {
+        if self.flights.len() >= FLIGHTS {
+            self.flights.remove(0);
+        }
     }
 
     /// The cycle at which `granules` of `flag` have come, for a wait at `now`. The transfers are taken off.

@@ -135,7 +135,8 @@ impl Params {
                 .map(|n| unless(Lift::MatrixOccupancy, whole(n))),
             matpush: [&u.matpush, &u.matpush_turned].map(|n| unless(Lift::MatrixOccupancy, whole(n))),
             results: [&u.results_i8, &u.results_bf16, &u.results_f32].map(whole),
-            matmul_latency: [&u.matmul_latency, &u.matmul_latency_far].map(|n| unless(Lift::MatrixLatency, whole(n))),
+            matmul_latency: [&u.matmul_latency, &u.matmul_latency_far]
+                .map(|n| unless(Lift::MatrixLatency, whole(n))),
             matmul_spacing: unless(Lift::MatrixLatency, whole(&u.matmul_spacing)),
             transpose: unless(Lift::Transpose, whole(&u.transpose_occupancy)),
             transpose_latency: unless(Lift::Transpose, whole(&u.transpose_latency)),

@@ -17,6 +17,9 @@ use crate::program::Program;
 /// Words of remembered states and paths before the simulator stops remembering more (8 bytes each).
 const MEMORY: usize = 32 << 20;
 
+/// Results that a queue holds at most.
+const QUEUE: usize = 4096;
+
 /// What a stretch of execution cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
@@ -336,6 +339,14 @@ fn fact(words: Option<&[u64]>) -> (u32, u32) {
     }
 }
 
+/// Adds a result to a queue; one that nothing pops forgets its oldest.
+fn push(queue: &mut VecDeque<i64>, ready: i64) {
+    if queue.len() >= QUEUE {
+        queue.pop_front();
+    }
+    queue.push_back(ready);
+}
+
 /// The time of a queue's next result.
 fn pop(queue: Option<&mut VecDeque<i64>>, delta: &mut Delta) -> i64 {
     match queue.and_then(VecDeque::pop_front) {
@@ -362,7 +373,7 @@ impl State {
                 let latency = params.matmul_latency.get(usize::from(unit >= 2)).copied().unwrap_or(0) as i64;
                 if let Some(q) = self.matrix.get_mut(unit) {
                     for i in 0..i64::from(item.n) {
-                        q.push_back(issue + latency + i * params.matmul_spacing as i64);
+                        push(q, issue + latency + i * params.matmul_spacing as i64);
                     }
                 }
             }
@@ -394,17 +405,17 @@ impl State {
                     let first = self.transpose_first.get(unit).copied().unwrap_or(issue);
                     let first = first.max(issue + params.transpose_latency as i64);
                     for i in 0..i64::from(item.n) {
-                        q.push_back(first + i * params.transpose_spacing as i64);
+                        push(q, first + i * params.transpose_spacing as i64);
                     }
                 }
             }
             Act::Xlu => {
                 take(&mut self.xlu_free, unit, issue, item.m >> 16, &mut delta.xlu_busy);
                 if let Some(q) = self.crossed.get_mut(unit) {
-                    q.push_back(issue + i64::from(item.m & 0xffff));
+                    push(q, issue + i64::from(item.m & 0xffff));
                 }
             }
-            Act::Eup => self.eup.push_back(issue + i64::from(item.m)),
+            Act::Eup => push(&mut self.eup, issue + i64::from(item.m)),
             Act::Count => {
                 if let Some(n) = delta.guarded.get_mut(usize::from(item.n)) {
                     *n += 1;
