@@ -5,6 +5,9 @@
 //! a cycle is broken by a temporary.
 
 mod lower;
+mod outside;
+mod shadow;
+mod shape;
 
 use std::collections::HashMap;
 

@@ -66,7 +66,8 @@ pub struct Report {
     pub outcome: Outcome,
 }
 
-/// What libtpu's estimator takes an unknown scalar to be, as its critical paths print it (`smov.u32 42`).
+/// What libtpu's estimator takes an unknown scalar to be: its critical paths print `smov.u32 42` for operands, and with
+/// 42 in every table the grouped matmul of megablox comes within 0.6 % of its estimate on v6e and tpu7x.
 const VENDOR_UNKNOWN: u32 = 42;
 
 /// How to simulate.
