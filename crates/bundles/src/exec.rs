@@ -2,6 +2,7 @@
 //!
 //! Registers hold 64 bits: the value below, and above it one bit that says the value rests on an assumption.
 
+mod pure;
 mod smem;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use crate::hash::{FastMap, mix};
 use crate::listing::Listing;
 use crate::observe::{Observer, Scalars, Segment, Started};
 use crate::program::{Branch, Code, Direction, Op, Program, Source};
+use pure::{Registers, pure, registers};
 use smem::Smem;
 
 /// The bit of a register that marks an assumption.
@@ -87,7 +89,7 @@ pub fn execute<O: Observer>(
         listing,
         program,
         inputs,
-        regs: program.registers.clone(),
+        regs: registers(program),
         smem: Smem::default(),
         flags: FastMap::default(),
         bits: 1,
@@ -109,7 +111,7 @@ struct Machine<'p> {
     listing: &'p Listing,
     program: &'p Program,
     inputs: &'p Inputs,
-    regs: Vec<u64>,
+    regs: Registers,
     smem: Smem,
     flags: FastMap<u32, i64>,
     bits: u64,
@@ -168,7 +170,7 @@ impl Machine<'_> {
     ) -> Result<Option<Branch>> {
         if O::EVERY_BUNDLE {
             for b in at..stop {
-                observer.bundle(b, Scalars { registers: &self.regs })?;
+                observer.bundle(b, Scalars { registers: &self.regs[..] })?;
                 let ops = self.ops_of(b, b + 1);
                 if let Some(branch) = self.ops(ops, within, observer)? {
                     return Ok(Some(branch));
@@ -193,12 +195,10 @@ impl Machine<'_> {
         observer: &mut O,
     ) -> Result<Option<Branch>> {
         let program = self.program;
-        let mut end = range.end;
+        let mut ops = program.ops.get(range.clone()).unwrap_or(&[]);
         let mut taken = None;
-        let mut i = range.start;
-        while i < end {
-            let Some(op) = program.ops.get(i) else { break };
-            i += 1;
+        while let Some((op, rest)) = ops.split_first() {
+            ops = rest;
             if op.guarded {
                 let guard = self.reg(op.guard);
                 let holds = (guard & 1 == 1) != op.negated;
@@ -213,12 +213,16 @@ impl Machine<'_> {
                     continue;
                 }
             }
-            if let Some(branch) = self.op(op, observer)? {
+            if pure(op, &mut self.regs) {
+                continue;
+            }
+            if let Some(branch) = self.effect(op, observer)? {
                 if within.is_some() {
                     return Err(self.nested(&branch));
                 }
                 // The rest of the branch's own bundle still runs.
-                end = self.ops_of(branch.bundle, branch.bundle + 1).end;
+                let over = range.end.saturating_sub(self.ops_of(branch.bundle, branch.bundle + 1).end);
+                ops = ops.get(..ops.len().saturating_sub(over)).unwrap_or(&[]);
                 taken = Some(branch);
             }
         }
@@ -234,64 +238,17 @@ impl Machine<'_> {
 
     #[inline]
     fn reg(&self, index: u16) -> u64 {
-        self.regs.get(usize::from(index)).copied().unwrap_or(0)
+        self.regs[usize::from(index)]
     }
 
     #[inline]
     fn set(&mut self, index: u16, value: u64) {
-        if let Some(r) = self.regs.get_mut(usize::from(index)) {
-            *r = value;
-        }
-    }
-
-    #[inline]
-    fn op<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<Option<Branch>> {
-        let (ra, rb) = (self.reg(op.a), self.reg(op.b));
-        let (a, b) = (ra as u32, rb as u32);
-        let assumed = (ra | rb) & ASSUMED;
-        let value = match op.code {
-            Code::Add => a.wrapping_add(b),
-            Code::Sub => a.wrapping_sub(b),
-            Code::Mul => a.wrapping_mul(b),
-            Code::MulHigh => ((u64::from(a) * u64::from(b)) >> 32) as u32,
-            Code::And => a & b,
-            Code::Or | Code::PredOr => a | b,
-            Code::Xor => a ^ b,
-            Code::Shl => a.checked_shl(b).unwrap_or(0),
-            Code::ShlOnes => !(!a).checked_shl(b).unwrap_or(0),
-            Code::Shr => a.checked_shr(b).unwrap_or(0),
-            Code::Sar => ((a as i32) >> b.min(31)) as u32,
-            Code::Div => a.checked_div(b).unwrap_or(u32::MAX),
-            Code::Rem => a.checked_rem(b).unwrap_or(a),
-            Code::Carry => u32::from(a.checked_add(b).is_none()),
-            Code::Move => a,
-            Code::Eq => u32::from(a == b),
-            Code::Ne => u32::from(a != b),
-            Code::LtS => u32::from((a as i32) < b as i32),
-            Code::LeS => u32::from(a as i32 <= b as i32),
-            Code::GtS => u32::from(a as i32 > b as i32),
-            Code::GeS => u32::from(a as i32 >= b as i32),
-            Code::LtU => u32::from(a < b),
-            Code::LeU => u32::from(a <= b),
-            Code::GtU => u32::from(a > b),
-            Code::GeU => u32::from(a >= b),
-            Code::PredNand => u32::from(a & b & 1 == 0),
-            Code::PredNot => u32::from(a & 1 == 0),
-            Code::IntToFloat => (a as i32 as f32).to_bits(),
-            Code::Select => {
-                let rc = self.reg(op.c);
-                let chosen = if a & 1 == 1 { rb } else { rc };
-                self.set(op.dst, chosen | (ra & ASSUMED));
-                return Ok(None);
-            }
-            _ => return self.effect(op, ra, rb, observer),
-        };
-        self.set(op.dst, u64::from(value) | assumed);
-        Ok(None)
+        self.regs[usize::from(index)] = value;
     }
 
     /// Operations that touch more than registers.
-    fn effect<O: Observer>(&mut self, op: &Op, ra: u64, rb: u64, observer: &mut O) -> Result<Option<Branch>> {
+    fn effect<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<Option<Branch>> {
+        let (ra, rb) = (self.reg(op.a), self.reg(op.b));
         let (a, b) = (ra as u32, rb as u32);
         match op.code {
             Code::Load => {
@@ -300,6 +257,10 @@ impl Machine<'_> {
                     None => self.assume_load(op.extra),
                 };
                 self.set(op.dst, value | ((ra | rb) & ASSUMED));
+            }
+            Code::LoadCore => {
+                let value = self.smem.load(a.wrapping_add(b)).unwrap_or(0);
+                self.set(op.dst, value);
             }
             Code::Store => {
                 let value = self.reg(op.c);

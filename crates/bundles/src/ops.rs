@@ -108,8 +108,10 @@ pub enum Unit {
     None,
     /// A multiply of rows of the given width in bits: takes its matrix unit and queues results.
     Matmul(RowBits),
-    /// Staging or weights of a matrix unit.
+    /// Staging of a matrix unit.
     MatrixFeed,
+    /// Weights into a matrix unit.
+    MatrixPush,
     /// Pops a result of a matrix unit.
     MatrixPop,
     /// A transpose push; `last` ends the transpose and queues its results.

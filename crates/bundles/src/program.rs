@@ -5,6 +5,9 @@
 //! a cycle is broken by a temporary.
 
 mod lower;
+mod outside;
+mod shadow;
+mod shape;
 
 use std::collections::HashMap;
 
@@ -19,8 +22,10 @@ pub type Index = u16;
 pub const PREDICATES: Index = 64;
 /// The register that always holds 1.
 pub const TRUE: Index = 128;
+/// The register that always holds 0.
+pub const ZERO: Index = 129;
 /// First register for temporaries, tokens and constants.
-pub const FREE: Index = 129;
+pub const FREE: Index = 130;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +62,8 @@ pub enum Code {
     Select,
     IntToFloat,
     Load,
+    /// As `Load`, of the core's own number: 0 where nothing wrote it.
+    LoadCore,
     Store,
     /// Reads a sync flag.
     ReadFlag,

@@ -3,15 +3,18 @@
 //! The simulator is an observer of the executor. It replays each segment of the path, and remembers from which
 //! relative state a segment led to which, so that a loop in its steady state costs one look-up an iteration.
 
+mod delta;
 mod items;
 mod memory;
 mod params;
 mod sim;
 mod state;
 
+pub use delta::Delta;
+pub use items::Items;
 pub use params::{Lift, Model, Params};
 use serde::Serialize;
-pub use sim::{Simulator, Totals};
+pub use sim::Simulator;
 
 /// Why the next bundle could not issue at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use tilewright_bundles::listing::Listing;
 use tilewright_bundles::timing::Lift;
+use tilewright_bundles::{Report as Cost, parse};
 use tilewright_diag::Result;
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
-use crate::cost::{self, Cost};
+use crate::cost;
 use crate::program::{Program, Step};
 use crate::report::{Clock, OpReport, Saving, TargetReport};
 
@@ -118,7 +119,8 @@ fn op(program: &Program<'_>, step: &Step<'_>, machine: &Machine, model: Model) -
         fault: None,
     };
     let (file, text) = program.listings[instruction.name.as_str()];
-    let simulated = cost::read(file, text, machine.chip).and_then(|l| Ok((cost::of(&l, model, &[])?, l)));
+    let simulated =
+        parse(text.to_string(), file, machine.chip).and_then(|l| Ok((cost::of(&l, model, &[])?, l)));
     match simulated {
         Err(d) => {
             let bundles = text.lines().filter(|l| l.trim_start().starts_with("0x")).count();
@@ -138,28 +140,30 @@ fn op(program: &Program<'_>, step: &Step<'_>, machine: &Machine, model: Model) -
 }
 
 fn fill(report: &mut OpReport, cost: &Cost, machine: &Machine, times: f64) {
-    let seconds = cost.cycles / machine.facts.clock.value;
-    report.cycles = cost.cycles * times;
-    report.seconds = seconds * times;
-    report.flops = cost.flops * times;
-    report.hbm_bytes = cost.hbm_bytes * times;
-    report.matrix_fraction = cost.flops / seconds.max(1e-15) / machine.facts.peak_bf16.value;
-    report.hbm_fraction = cost.hbm_bytes / seconds.max(1e-15) / machine.facts.hbm_bandwidth.value;
-    report.bundles = cost.bundles * report.count;
-    report.empty_bundles = cost.empty * report.count;
-    report.spills = cost.spills * report.count;
-    report.units = cost.units.iter().map(|(name, busy)| (*name, busy / cost.cycles.max(1.0))).collect();
-    report.stalls = cost.stalls.iter().map(|(name, cycles)| (*name, cycles * times)).collect();
-    report.assumptions.clone_from(&cost.assumptions);
-    report.assumed_branches = cost.assumed_branches;
+    let bytes = (cost.outcome.hbm_read + cost.outcome.hbm_written) as f64;
+    let flops = cost.matrix_flops as f64;
+    report.cycles = cost.cycles as f64 * times;
+    report.seconds = cost.seconds * times;
+    report.flops = flops * times;
+    report.hbm_bytes = bytes * times;
+    report.matrix_fraction = flops / cost.seconds.max(1e-15) / machine.facts.peak_bf16.value;
+    report.hbm_fraction = bytes / cost.seconds.max(1e-15) / machine.facts.hbm_bandwidth.value;
+    report.bundles = cost.outcome.bundles * report.count;
+    report.empty_bundles = cost.empty_bundles * report.count;
+    report.spills = (cost.spills.vector_stores + cost.spills.vector_loads) * report.count;
+    report.units = cost::units(cost);
+    report.stalls =
+        cost.stalls.iter().map(|(cause, cycles)| (cause.name(), *cycles as f64 * times)).collect();
+    report.assumptions = cost::assumptions(cost);
+    report.assumed_branches = cost.outcome.assumed_branches;
 }
 
 /// What each constraint's removal saves, most first.
 fn savings(listing: &Listing, model: Model, cost: &Cost, times: f64) -> Vec<Saving> {
     let without = |of: &'static str, lift: Lift| {
         let lifted = cost::of(listing, model, &[lift]).ok()?;
-        let saved = (cost.cycles - lifted.cycles).max(0.0);
-        Some(Saving { of, cycles: saved * times, share: saved / cost.cycles.max(1.0) })
+        let saved = cost.cycles.saturating_sub(lifted.cycles) as f64;
+        Some(Saving { of, cycles: saved * times, share: saved / cost.cycles.max(1) as f64 })
     };
     let slots = cost::SLOTS.map(|(of, slot)| (of, Lift::ExtraSlot(slot)));
     let mut all: Vec<Saving> =

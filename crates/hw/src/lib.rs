@@ -172,6 +172,10 @@ numbers!(
         matmul_f32,
         /// Matrix multiply of packed 8-bit rows: cycles its unit is taken.
         matmul_i8,
+        /// Weight push: cycles the unit's weights are taken.
+        matpush,
+        /// Weight push that turns the tile: cycles the unit's weights are taken.
+        matpush_turned,
         /// Results of 8 rows that a bf16 multiply yields.
         results_bf16,
         /// Results of 8 rows that an f32 multiply yields.
@@ -180,20 +184,28 @@ numbers!(
         results_i8,
         /// Matrix multiply to its first result.
         matmul_latency,
+        /// The same, of matrix units 2 and 3.
+        matmul_latency_far,
         /// Between the results of one multiply.
         matmul_spacing,
         /// Transpose push: cycles its unit is taken.
         transpose_occupancy,
-        /// Last transpose push to the first result.
+        /// Last push of a whole transpose (128 rows at full rate) to the first result.
         transpose_latency,
         /// Between the results of one transpose.
         transpose_spacing,
+        /// Store to vector memory, or end of a wait for a transfer, to a load of it.
+        vmem_forward,
         /// Cross-lane operation: cycles its unit is taken.
         xlu_occupancy,
         /// Cross-lane reduction to its result.
         xlu_reduce_latency,
+        /// The same, of cross-lane unit 2.
+        xlu_reduce_latency_far,
         /// Cross-lane rotate, permute or broadcast to its result.
         xlu_permute_latency,
+        /// The same, of cross-lane unit 2.
+        xlu_permute_latency_far,
         /// Transcendental to its result.
         eup_latency,
         /// Vector value to scalar register.
@@ -206,10 +218,14 @@ numbers!(
     Dma {
         /// Start of a read of HBM to the first data.
         read_latency,
+        /// Start of a read of HBM into scalar memory to the first data.
+        scalar_read_latency,
         /// Start of a write of HBM to the first data.
         write_latency,
         /// Start of any other transfer to the first data.
         general_latency,
+        /// Start of a transfer between vector and scalar memory to the first data.
+        on_chip_latency,
         /// Cycles a granule of reads and writes at full rate.
         granule_time,
         /// Cycles a granule of other transfers.

@@ -251,15 +251,15 @@ pub const FAMILIES: &[Family] = &[
         "vmatpush{,1,2,3}{,.bf16,.f32,.s8,.u8}{,.xpose}.{msra,msrb}",
         Slot::Matpush,
         (1, 1),
-        Unit::MatrixFeed,
+        Unit::MatrixPush,
     ),
     feed(
         "vmatpush{,1,2,3}{,.bf16,.f32,.s8}{,.xpose}.msk.{msra,msrb}",
         Slot::Matpush,
         (2, 2),
-        Unit::MatrixFeed,
+        Unit::MatrixPush,
     ),
-    feed("vmatpush.lsf.{msra,msrb}", Slot::Matpush, (1, 1), Unit::MatrixFeed),
+    feed("vmatpush.lsf.{msra,msrb}", Slot::Matpush, (1, 1), Unit::MatrixPush),
     feed("vllmr", Slot::Misc, (0, 0), Unit::MatrixFeed),
     feed(
         "vmatmul{,.mubr}.bf16{,.vlgmr.msra,.vlgmr.msrb}.gmra{,.mrb}",

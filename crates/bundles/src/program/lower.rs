@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 
 use tilewright_diag::{Diagnostic, Result};
-use tilewright_hw::Chip;
 
-use super::{
-    Branch, Code, Direction, FREE, Index, Op, Operand as ProgramOperand, PREDICATES, Placement, Program,
-    Shadow, Source, TRUE, Transfer,
-};
-use crate::listing::{Class, Instr, Listing, Mark, Operand, Part, Reg, Symbol, Value};
+use super::shadow::Shadows;
+use super::{Code, FREE, Index, Op, PREDICATES, Placement, Program, Shadow, Source, TRUE, ZERO};
+use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Symbol, Value};
 use crate::ops::Meaning;
 
 /// Path bits in one word before it is written out.
@@ -59,26 +56,28 @@ pub fn lower(listing: &Listing, shadow: Shadow, placement: &Placement) -> Result
     Ok(lower.out)
 }
 
-fn plain(code: Code) -> Op {
-    Op { code, guarded: false, negated: false, guard: TRUE, dst: 0, a: 0, b: 0, c: 0, extra: 0 }
+/// An operation without operands.
+pub(super) fn plain(code: Code) -> Op {
+    Op { code, guarded: false, negated: false, guard: TRUE, dst: ZERO, a: ZERO, b: ZERO, c: ZERO, extra: 0 }
 }
 
 /// An operation with the instruction it came from.
-struct Pending {
-    op: Op,
-    instr: u32,
-    writes: bool,
+pub(super) struct Pending {
+    pub op: Op,
+    pub instr: u32,
+    pub writes: bool,
 }
 
-struct Lower<'l> {
-    listing: &'l Listing,
+/// A lowering at work.
+pub(super) struct Lower<'l> {
+    pub listing: &'l Listing,
     placement: &'l Placement,
     registers: Vec<u64>,
     constants: HashMap<u32, Index>,
     tokens: HashMap<u32, Index>,
     temporaries: Vec<Index>,
-    next_operand: u32,
-    out: Program,
+    pub next_operand: u32,
+    pub out: Program,
 }
 
 impl Lower<'_> {
@@ -122,7 +121,7 @@ impl Lower<'_> {
 
     fn part(&mut self, part: Part) -> Result<Index> {
         match part {
-            Part::None => self.constant(0),
+            Part::None => Ok(ZERO),
             Part::Imm(i) => self.constant(i as u32),
             Part::Value(v) => self.value(v),
             Part::Symbol(s) => self.symbol(s),
@@ -135,18 +134,18 @@ impl Lower<'_> {
             Operand::Int(i) => self.constant(i as u32),
             Operand::Float(f) => self.constant(f.to_bits()),
             Operand::Symbol(s) => self.symbol(s),
-            Operand::Pair(..) | Operand::Mem(_) | Operand::Region(_) => self.constant(0),
+            Operand::Pair(..) | Operand::Mem(_) | Operand::Region(_) => Ok(ZERO),
         }
     }
 
     fn arg(&mut self, instr: &Instr, n: usize) -> Result<Index> {
         match self.listing.args(instr).get(n) {
             Some(a) => self.operand(a.operand),
-            None => self.constant(0),
+            None => Ok(ZERO),
         }
     }
 
-    fn labelled(&mut self, instr: &Instr, labels: &[&str]) -> Result<Index> {
+    pub(super) fn labelled(&mut self, instr: &Instr, labels: &[&str]) -> Result<Index> {
         let found = labels.iter().find_map(|l| self.listing.labelled(instr, l)).map(|a| a.operand);
         match found {
             Some(operand) => self.operand(operand),
@@ -252,7 +251,7 @@ impl Lower<'_> {
             }
         };
         let mut op = plain(code);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         op.b = self.arg(instr, 1)?;
         op.c = self.arg(instr, 2)?;
@@ -270,7 +269,7 @@ impl Lower<'_> {
         pending: &mut Vec<Pending>,
     ) -> Result<()> {
         let mut op = plain(Code::Move);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         if let Some(otherwise) = instr.guard.and_then(|g| g.otherwise) {
             let other = self.value(otherwise)?;
@@ -304,7 +303,7 @@ impl Lower<'_> {
 
     fn lea(&mut self, at: u32, instr: &Instr, dst: Option<Index>, pending: &mut Vec<Pending>) -> Result<()> {
         let mut op = plain(Code::Add);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         op.b = self.arg(instr, 1)?;
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
@@ -327,8 +326,13 @@ impl Lower<'_> {
                 .at(self.listing.span(instr.line))
                 .rule("the first operand is `[smem:…]`"));
         };
-        let mut op = plain(if dst.is_some() { Code::Load } else { Code::Store });
-        op.dst = dst.unwrap_or(0);
+        let core = self.listing.slice(&instr.note).contains("core id");
+        let mut op = plain(match dst {
+            Some(_) if core => Code::LoadCore,
+            Some(_) => Code::Load,
+            None => Code::Store,
+        });
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.part(mem.base)?;
         op.b = self.part(mem.index)?;
         op.c = self.arg(instr, 1)?;
@@ -342,13 +346,13 @@ impl Lower<'_> {
             return self.outside(Source::Vector { line: instr.line }, at, instr, dst, pending);
         }
         let mut op = plain(Code::Move);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.a = self.arg(instr, 0)?;
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
         Ok(())
     }
 
-    fn outside(
+    pub(super) fn outside(
         &mut self,
         source: Source,
         at: u32,
@@ -357,139 +361,10 @@ impl Lower<'_> {
         pending: &mut Vec<Pending>,
     ) -> Result<()> {
         let mut op = plain(Code::Outside);
-        op.dst = dst.unwrap_or(0);
+        op.dst = dst.unwrap_or(ZERO);
         op.extra = self.out.outside.len() as u32;
         self.out.outside.push(source);
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
-        Ok(())
-    }
-
-    /// An operand of the program: its address or its value.
-    fn input(
-        &mut self,
-        at: u32,
-        instr: &Instr,
-        dst: Option<Index>,
-        pending: &mut Vec<Pending>,
-    ) -> Result<()> {
-        let attributes = self.listing.slice(&instr.attributes);
-        let field = |name: &str| attributes.split_once(name).map(|(_, rest)| rest);
-        let index =
-            field("index: ").and_then(|r| r.split([',', ']']).next()).and_then(|n| n.trim().parse().ok());
-        let (Some(index), Some(shape)) =
-            (index, field("shape: ").and_then(|r| r.split_once(", index").map(|x| x.0)))
-        else {
-            return Err(Diagnostic::request("tpu/bad-operands", "an operand without shape and index")
-                .at(self.listing.span(instr.line))
-                .rule("`inlined_call_operand` says `[shape: …, index: …, kind: …]`"));
-        };
-        let name = self.listing.name(instr);
-        let space = name.strip_prefix("inlined_call_operand.").filter(|s| !s.starts_with('<')).unwrap_or("");
-        let output = attributes.contains("kind: output");
-        let shape = shape.to_owned();
-        let (space, source) = (
-            space.to_owned(),
-            match space {
-                "" => Source::Scalar { index },
-                s => Source::Address { index, space: s.to_owned() },
-            },
-        );
-        let address = self.place(&shape, &space);
-        self.out.operands.push(ProgramOperand { index, space, shape, output, address });
-        self.outside(source, at, instr, dst, pending)
-    }
-
-    /// The next free address for an operand, in units of its memory.
-    fn place(&mut self, shape: &str, space: &str) -> u32 {
-        let granules = (shape_bytes(shape) / 32).clamp(16, 1 << 28) as u32;
-        let address = self.next_operand;
-        self.next_operand = self.next_operand.wrapping_add(granules.next_multiple_of(256));
-        match (space, self.listing.chip) {
-            ("hbm", Chip::V5e | Chip::V5p) => address / 16,
-            ("hbm", _) => address,
-            // On-chip operands share the allocations' numbering of addresses, past any of them.
-            (_, _) => 0x8000_0000u32.wrapping_add(address),
-        }
-    }
-
-    fn branch(
-        &mut self,
-        bundle: u32,
-        at: u32,
-        instr: &Instr,
-        shadows: &Shadows,
-        pending: &mut Vec<Pending>,
-    ) -> Result<()> {
-        let region = match self.listing.args(instr).first().map(|a| a.operand) {
-            Some(Operand::Region(r)) => r,
-            _ => {
-                return Err(Diagnostic::request("tpu/bad-operands", "a branch without a target region")
-                    .at(self.listing.span(instr.line))
-                    .rule("a branch says `target = $regionN`"));
-            }
-        };
-        let mut op = plain(Code::Branch);
-        op.extra = self.out.branches.len() as u32;
-        self.out.branch_of.insert(bundle, op.extra);
-        self.out.branches.push(Branch {
-            bundle,
-            stop: shadows.stop(bundle),
-            target: self.listing.regions.get(&region).copied(),
-            region,
-        });
-        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
-        Ok(())
-    }
-
-    fn transfer(&mut self, at: u32, instr: &Instr, pending: &mut Vec<Pending>) -> Result<()> {
-        let name = self.listing.name(instr);
-        let note = self.listing.slice(&instr.note);
-        let general = name == "dma.general";
-        let direction = match name {
-            "dma.hbm_to_vmem" => Direction::HbmToVmem,
-            "dma.vmem_to_hbm" => Direction::VmemToHbm,
-            "dma.hbm_to_smem" => Direction::HbmToSmem,
-            "dma.smem_to_hbm" => Direction::SmemToHbm,
-            "dma.smem_to_host_iova" => Direction::Host,
-            "dma.general" if note.contains("vmem-to-hbm") => Direction::VmemToHbm,
-            "dma.general" if note.contains("smem-to-hbm") => Direction::SmemToHbm,
-            "dma.general" if note.contains("hbm-to-vmem") => Direction::HbmToVmem,
-            "dma.general" if note.contains("vmem-to-vmem") => Direction::OnChip,
-            "dma.general" => Direction::HbmToHbm,
-            _ => Direction::OnChip,
-        };
-        let (src, dst): (&[&str], &[&str]) = match name {
-            "dma.hbm_to_vmem" => (&["hbm"], &["vmem"]),
-            "dma.vmem_to_hbm" => (&["vmem"], &["hbm"]),
-            "dma.hbm_to_smem" => (&["hbm"], &["smem"]),
-            "dma.smem_to_hbm" => (&["smem"], &["hbm"]),
-            "dma.vmem_to_smem" => (&["vmem"], &["smem"]),
-            "dma.smem_to_vmem" => (&["smem"], &["vmem"]),
-            "dma.smem_to_host_iova" => (&["src_address"], &["host_iova_low"]),
-            _ => (&["src"], &["dst"]),
-        };
-        let strides = match self.listing.labelled(instr, "src_stride") {
-            Some(_) => Some([
-                self.labelled(instr, &["src_stride"])?,
-                self.labelled(instr, &["dst_stride"])?,
-                self.labelled(instr, &["steps_per_stride"])?,
-            ]),
-            None => None,
-        };
-        let transfer = Transfer {
-            direction,
-            general,
-            instr: at,
-            src: self.labelled(instr, src)?,
-            dst: self.labelled(instr, dst)?,
-            size: self.labelled(instr, &["size_in_granules"])?,
-            flag: self.labelled(instr, &["dst_syncflagno", "dst_syncflagno_1"])?,
-            strides,
-        };
-        let mut op = plain(Code::Dma);
-        op.extra = self.out.transfers.len() as u32;
-        self.out.transfers.push(transfer);
-        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
         Ok(())
     }
 
@@ -549,7 +424,8 @@ impl Lower<'_> {
     }
 }
 
-fn guarded(mut op: Op, instr: &Instr) -> Op {
+/// `op` under the guard of its instruction.
+pub(super) fn guarded(mut op: Op, instr: &Instr) -> Op {
     if let Some(guard) = instr.guard
         && let Some(reg) = guard.value.reg
     {
@@ -566,71 +442,5 @@ fn scalar_index(reg: Reg) -> Index {
     match reg.class {
         Class::Predicate => PREDICATES + Index::from(reg.index),
         Class::Scalar | Class::Vector | Class::Mask => Index::from(reg.index),
-    }
-}
-
-/// Bytes of a printed shape, `bf16[512,512]`; 0 where it does not read.
-pub fn shape_bytes(shape: &str) -> u64 {
-    let Some((dtype, dims)) = shape.split_once('[') else { return 0 };
-    let bits: u64 = match dtype {
-        "pred" => 8,
-        d => d
-            .trim_start_matches(|c: char| c.is_ascii_alphabetic())
-            .split(|c: char| !c.is_ascii_digit())
-            .next()
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(32),
-    };
-    let inner = dims.split(']').next().unwrap_or("");
-    let elements = inner
-        .split(',')
-        .map(str::trim)
-        .filter(|d| !d.is_empty())
-        .fold(1u64, |n, d| n.saturating_mul(d.trim_start_matches("<=").parse().unwrap_or(1)));
-    elements.saturating_mul(bits).div_ceil(8)
-}
-
-/// Where the delay slots of branches end.
-struct Shadows {
-    rule: Shadow,
-    starts: Vec<bool>,
-    ends: Vec<bool>,
-    empty: Vec<bool>,
-}
-
-impl Shadows {
-    fn new(listing: &Listing, rule: Shadow) -> Shadows {
-        let n = listing.bundles.len();
-        let mut s =
-            Shadows { rule, starts: vec![false; n], ends: vec![false; n], empty: Vec::with_capacity(n) };
-        for (bundle, mark) in &listing.marks {
-            let b = *bundle as usize;
-            let list = match mark {
-                Mark::Start(_) | Mark::Empty(_) => &mut s.starts,
-                Mark::End(_) => &mut s.ends,
-            };
-            if let Some(m) = list.get_mut(b) {
-                *m = true;
-            }
-        }
-        s.empty.extend(listing.bundles.iter().map(|b| b.instrs.is_empty()));
-        s
-    }
-
-    /// The first bundle after the delay slots of a branch in `bundle`.
-    fn stop(&self, bundle: u32) -> u32 {
-        let at = |list: &[bool], i: u32| list.get(i as usize).copied().unwrap_or(false);
-        let slots = match self.rule {
-            Shadow::Fixed(n) => n,
-            Shadow::Marks => {
-                let start = (1..=6).find(|d| at(&self.starts, bundle + d));
-                match start {
-                    Some(d) => d - 1,
-                    None if at(&self.ends, bundle + 6) => 6,
-                    None => (1..=6).find(|d| at(&self.empty, bundle + d)).unwrap_or(6),
-                }
-            }
-        };
-        bundle.saturating_add(1).saturating_add(slots)
     }
 }

@@ -8,9 +8,17 @@ use crate::ops::{Gives, Meaning, Slot, Unit};
 use crate::program::Program;
 
 /// Timed registers: scalars, predicates, vectors, masks, then tokens of the scalar side.
-pub const REGISTERS: usize = 256 + TOKENS;
+pub const REGISTERS: usize = FIRST_CELL as usize + CELLS;
 /// Tokens that can be on their way to the scalar side; further ones share places.
 const TOKENS: usize = 64;
+/// The register that stands for the end of the last wait.
+pub const WAITED: u16 = 256 + TOKENS as u16;
+/// First register that stands for a place in vector memory.
+const FIRST_CELL: u16 = WAITED + 1;
+/// Places in vector memory whose stores are followed closely by a load; further ones share registers.
+const CELLS: usize = 512;
+/// Bundles within which a load can still meet a store's latency.
+const CLOSE: usize = 16;
 
 /// What an item does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,8 @@ pub enum Act {
     SlotPop,
     /// Takes cross-lane unit `unit` for `m` cycles.
     Transpose,
+    /// As [`Act::Transpose`], and starts a transpose.
+    TransposeStart,
     /// As [`Act::Transpose`], then `n` results follow.
     TransposeEnd,
     /// Pops a transposed row.
@@ -41,14 +51,48 @@ pub enum Act {
     Eup,
     /// Pops it.
     EupPop,
-    /// A transfer, wait or flag addition: the next fact.
-    Fact,
+    /// Needs matrix unit `unit`.
+    NeedMatrix,
+    /// Needs the weights of matrix unit `unit`.
+    NeedWeights,
+    /// Takes the weights of matrix unit `unit` for `m` cycles.
+    Push,
+    /// Needs cross-lane unit `unit`; `n` is 1 for a transpose, 2 for its first push.
+    NeedXlu,
+    /// Starts transfer `m`, the next fact.
+    Start,
+    /// Waits for the next fact.
+    Wait,
+    /// Adds the next fact to a flag.
+    Add,
+    /// Calls another listing; a fact without content.
+    Call,
     /// The branch of this bundle.
     Branch,
     /// Counts an operation of slot class `n` (guarded operations only).
     Count,
-    /// Counts a multiply of rows of width `n`, as [`Params::row`] numbers them.
-    Multiply,
+}
+
+impl Act {
+    /// Whether it has a say in when the bundle issues.
+    fn decides(self) -> bool {
+        matches!(
+            self,
+            Act::Read
+                | Act::NeedMatrix
+                | Act::NeedXlu
+                | Act::NeedWeights
+                | Act::MatrixPop
+                | Act::SlotPop
+                | Act::TransposePop
+                | Act::XluPop
+                | Act::EupPop
+                | Act::Start
+                | Act::Wait
+                | Act::Add
+                | Act::Call
+        )
+    }
 }
 
 /// One effect of a bundle on time.
@@ -73,6 +117,8 @@ pub struct Items {
     pub items: Vec<Item>,
     /// First item of each bundle, and one more.
     pub first: Vec<u32>,
+    /// First item of each bundle that takes effect once it issues; those before decide when.
+    pub effects: Vec<u32>,
     /// Cycles of each bundle without stalls.
     pub cost: Vec<u8>,
     /// Slots of each bundle's unguarded operations.
@@ -81,6 +127,15 @@ pub struct Items {
     pub spills: Vec<[u8; 4]>,
     /// Transposed rows that a transpose still has to give, by its last push (only while compiling).
     widths: HashMap<u8, u32>,
+    /// Registers that stand for places in vector memory.
+    cells: HashMap<Place, u16>,
+}
+
+/// A place in vector memory as a listing spells it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Place {
+    base: (u8, u32),
+    offset: i64,
 }
 
 /// Prepares a program.
@@ -88,11 +143,15 @@ pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
     let mut out = Items {
         items: Vec::with_capacity(listing.instrs.len() * 3),
         first: Vec::with_capacity(listing.bundles.len() + 1),
+        effects: Vec::with_capacity(listing.bundles.len()),
         cost: Vec::with_capacity(listing.bundles.len()),
         slots: Vec::with_capacity(listing.bundles.len()),
         spills: Vec::with_capacity(listing.bundles.len()),
         widths: HashMap::new(),
+        cells: close_places(listing),
     };
+    let transfers: HashMap<u32, u32> =
+        program.transfers.iter().enumerate().map(|(i, t)| (t.instr, i as u32)).collect();
     let mut merged = false;
     for (b, bundle) in listing.bundles.iter().enumerate() {
         out.first.push(out.items.len() as u32);
@@ -114,13 +173,16 @@ pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
                 }
             }
             counted = true;
-            out.instr(listing, params, instr, guard, &mut reads, &mut rest, &mut slots);
+            let start = transfers.get(&at).copied().unwrap_or(0);
+            out.instr(listing, params, instr, (guard, start), &mut reads, &mut rest, &mut slots);
         }
         // Reads first, each register once: they decide when the bundle can issue.
         reads.sort_by_key(|i: &Item| (i.guard, i.n));
         reads.dedup();
         out.items.extend(reads);
-        out.items.extend(rest);
+        out.items.extend(rest.iter().filter(|i| i.act.decides()));
+        out.effects.push(out.items.len() as u32);
+        out.items.extend(rest.iter().filter(|i| !i.act.decides()));
         let join = params
             .lifts
             .iter()
@@ -163,7 +225,7 @@ impl Items {
         listing: &Listing,
         params: &Params,
         instr: &Instr,
-        guard: u8,
+        (guard, start): (u8, u32),
         reads: &mut Vec<Item>,
         rest: &mut Vec<Item>,
         slots: &mut [u8; 11],
@@ -188,9 +250,9 @@ impl Items {
             reads.push(Item { act: Act::Read, guard, unit: 0, n, m: 0 });
         };
         if let Some(g) = instr.guard {
-            read(g.value, 0);
+            read(g.value, guard);
             if let Some(o) = g.otherwise {
-                read(o, 0);
+                read(o, guard);
             }
         }
         // A pointer cast may stand in the bundle of its producer; it costs nothing.
@@ -213,9 +275,14 @@ impl Items {
         let unit = instr.op.unit;
         match family.unit {
             Unit::None | Unit::MatrixFeed => {}
+            Unit::MatrixPush => {
+                let turned = usize::from(listing.name(instr).contains(".xpose"));
+                rest.push(item(Act::NeedWeights, unit, 0, 0));
+                rest.push(item(Act::Push, unit, 0, pick(&params.matpush, turned) as u32));
+            }
             Unit::Matmul(bits) => {
                 let row = Params::row(bits);
-                rest.push(item(Act::Multiply, unit, row as u16, 0));
+                rest.push(item(Act::NeedMatrix, unit, 0, 0));
                 let (occupancy, results) = (pick(&params.matmul, row), pick(&params.results, row));
                 if instr.op.has_slot && listing.name(instr).contains("mrb") {
                     let m = (occupancy << 16 | results) as u32;
@@ -239,27 +306,51 @@ impl Items {
                 if let Some(w) = width {
                     self.widths.insert(unit, w);
                 }
+                let width = listing.labelled(instr, "width").and_then(|a| match a.operand {
+                    Operand::Int(w) => Some(w.clamp(0, 4096) as u32),
+                    _ => None,
+                });
+                if let Some(w) = width {
+                    self.widths.insert(unit, w);
+                }
+                let name = listing.name(instr);
+                let first = name.contains(".start");
+                rest.push(item(Act::NeedXlu, unit, if first { 2 } else { 1 }, 0));
+                let width = self.widths.get(&unit).copied().unwrap_or(128);
+                let packed = name.contains(".c.b16");
+                let binary = name.contains("binary");
+                let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
+                let rows = rows.clamp(1, 1024) as u16;
+                if first {
+                    // A whole tile is 128 rows, whatever the transpose at hand pushes.
+                    let pushes = if packed { 8 } else { 16 };
+                    let m = (params.transpose << 16) as u32 | pushes;
+                    rest.push(item(Act::TransposeStart, unit, rows, m));
+                }
                 if last {
-                    let width = self.widths.get(&unit).copied().unwrap_or(128);
-                    let packed = listing.name(instr).contains(".c.b16");
-                    let binary = listing.name(instr).contains("binary");
-                    let rows = width / if packed { 16 } else { 8 } * if binary { 2 } else { 1 };
-                    rest.push(item(
-                        Act::TransposeEnd,
-                        unit,
-                        rows.clamp(1, 1024) as u16,
-                        params.transpose as u32,
-                    ));
-                } else {
+                    rest.push(item(Act::TransposeEnd, unit, rows, params.transpose as u32));
+                } else if !first {
                     rest.push(item(Act::Transpose, unit, 0, params.transpose as u32));
                 }
             }
             Unit::TransposePop => rest.push(item(Act::TransposePop, unit, 0, 0)),
             Unit::XluReduce => {
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_reduce_latency) as u32));
+                rest.push(item(Act::NeedXlu, unit, 0, 0));
+                rest.push(item(
+                    Act::Xlu,
+                    unit,
+                    0,
+                    (params.xlu << 16 | pick(&params.xlu_reduce_latency, far(unit))) as u32,
+                ));
             }
             Unit::XluPermute => {
-                rest.push(item(Act::Xlu, unit, 0, (params.xlu << 16 | params.xlu_permute_latency) as u32));
+                rest.push(item(Act::NeedXlu, unit, 0, 0));
+                rest.push(item(
+                    Act::Xlu,
+                    unit,
+                    0,
+                    (params.xlu << 16 | pick(&params.xlu_permute_latency, far(unit))) as u32,
+                ));
             }
             Unit::XluPop => rest.push(item(Act::XluPop, unit, 0, 0)),
             Unit::Eup => rest.push(item(Act::Eup, 0, 0, params.eup_latency as u32)),
@@ -270,10 +361,25 @@ impl Items {
                 rest.push(item(Act::Write, 0, token(instr.dest.map_or(0, |d| d.id)), m));
             }
         }
-        match family.meaning {
-            Meaning::Dma | Meaning::DmaGeneral | Meaning::DmaWait | Meaning::SyncAdd | Meaning::Call => {
-                rest.push(item(Act::Fact, 0, 0, 0));
+        let load = matches!(family.slot, Slot::Vload) && family.gives == Gives::Vector;
+        if load || family.slot == Slot::Vstore {
+            let cell = listing.args(instr).first().and_then(|a| place(listing, a.operand));
+            let cell = cell.and_then(|p| self.cells.get(&p).copied());
+            if load {
+                reads.push(Item { act: Act::Read, guard, unit: 0, n: WAITED, m: 0 });
+                reads.extend(cell.map(|n| Item { act: Act::Read, guard, unit: 0, n, m: 0 }));
+            } else {
+                rest.extend(cell.map(|n| item(Act::Write, 0, n, params.vmem_forward as u32)));
             }
+        }
+        match family.meaning {
+            Meaning::Dma | Meaning::DmaGeneral => rest.push(item(Act::Start, 0, 0, start)),
+            Meaning::DmaWait => {
+                rest.push(item(Act::Wait, 0, 0, 0));
+                rest.push(item(Act::Write, 0, WAITED, params.vmem_forward as u32));
+            }
+            Meaning::SyncAdd => rest.push(item(Act::Add, 0, 0, 0)),
+            Meaning::Call => rest.push(item(Act::Call, 0, 0, 0)),
             Meaning::Branch => rest.push(item(Act::Branch, 0, 0, 0)),
             _ => {}
         }
@@ -286,8 +392,59 @@ impl Items {
     }
 }
 
+/// Whether a unit is of the second half of its kind (matrix and cross-lane units 2 and 3), whose results take another
+/// way on chips that have them.
+fn far(unit: u8) -> usize {
+    usize::from(unit >= 2)
+}
+
 fn pick<const N: usize>(list: &[u64; N], at: usize) -> u64 {
     list.get(at).copied().unwrap_or(0)
+}
+
+/// The place that a memory operand names, where it names one.
+fn place(listing: &Listing, operand: Operand) -> Option<Place> {
+    let Operand::Mem(m) = operand else { return None };
+    let mem = listing.mems.get(m as usize)?;
+    let offset = match mem.index {
+        Part::None => 0,
+        Part::Imm(i) => i,
+        _ => return None,
+    };
+    match mem.base {
+        Part::Symbol(s) => Some(Place { base: (0, s.allocation), offset: offset + i64::from(s.offset) }),
+        Part::Value(v) => Some(Place { base: (1, v.id), offset }),
+        _ => None,
+    }
+}
+
+/// Places that are loaded within a few bundles of a store to them.
+fn close_places(listing: &Listing) -> HashMap<Place, u16> {
+    let mut stored: HashMap<Place, usize> = HashMap::new();
+    let mut cells = HashMap::new();
+    for (b, bundle) in listing.bundles.iter().enumerate() {
+        for instr in listing.of(bundle) {
+            let Some(family) = listing.entry(instr) else { continue };
+            if family.slot != Slot::Vload || family.gives != Gives::Vector {
+                continue;
+            }
+            let Some(p) = listing.args(instr).first().and_then(|a| place(listing, a.operand)) else {
+                continue;
+            };
+            if stored.get(&p).is_some_and(|at| b - at <= CLOSE) {
+                let next = FIRST_CELL + (cells.len() % CELLS) as u16;
+                cells.entry(p).or_insert(next);
+            }
+        }
+        for instr in
+            listing.of(bundle).iter().filter(|i| listing.entry(i).is_some_and(|f| f.slot == Slot::Vstore))
+        {
+            if let Some(p) = listing.args(instr).first().and_then(|a| place(listing, a.operand)) {
+                stored.insert(p, b);
+            }
+        }
+    }
+    cells
 }
 
 /// Place of a register among the timed ones.

@@ -4,6 +4,8 @@ use super::params::{Params, Path};
 
 /// Fractions of a cycle in which service time is kept.
 const UNIT: u64 = 256;
+/// A private transfer older than this is complete whatever its wait counts.
+const OLD: i64 = -(1 << 24);
 
 /// One transfer that no wait has taken yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +26,19 @@ pub struct Flight {
     pub path: Path,
 }
 
+impl Flight {
+    /// Whether it only credits a flag and moves nothing.
+    fn is_credit(&self) -> bool {
+        self.path == CREDIT
+    }
+}
+
+/// Transfers that no wait takes are forgotten beyond this many.
+const FLIGHTS: usize = 4096;
+
+/// The path of a credit.
+const CREDIT: Path = Path { latency: -1.0, granule: 0.0 };
+
 /// Transfers in flight, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
@@ -39,9 +54,30 @@ impl Memory {
         if params.shared {
             self.advance(now);
         }
+        self.make_room();
         let arrives = now + path.latency.round() as i64;
         let left = (f64::from(granules) * path.granule * UNIT as f64).round() as u64;
         self.flights.push(Flight { flag, granules, issued: now, arrives, left, done: arrives, path });
+    }
+
+    /// `granules` are added to `flag` without a transfer.
+    pub fn credit(&mut self, now: i64, flag: u32, granules: u32) {
+        self.make_room();
+        self.flights.push(Flight {
+            flag,
+            granules,
+            issued: now,
+            arrives: now,
+            left: 0,
+            done: now,
+            path: CREDIT,
+        });
+    }
+
+    fn make_room(&mut self) {
+        if self.flights.len() >= FLIGHTS {
+            self.flights.remove(0);
+        }
     }
 
     /// The cycle at which `granules` of `flag` have come, for a wait at `now`. The transfers are taken off.
@@ -50,6 +86,12 @@ impl Memory {
         let mut until = now;
         let mut last: Option<Flight> = None;
         let mut taken = 0;
+        if !params.shared && !self.flights.iter().any(|f| f.flag == flag && !f.is_credit()) {
+            self.flights.retain(|f| f.flag != flag);
+            // The estimator takes a wait without a transfer for one that started with the program.
+            let path = params.unknown_path();
+            return now.max((path.latency + f64::from(granules) * path.granule).round() as i64);
+        }
         while need > 0 {
             let Some(at) = self.flights.iter().position(|f| f.flag == flag) else { break };
             need -= i64::from(self.flights.get(at).map_or(0, |f| f.granules.max(1)));
@@ -57,6 +99,9 @@ impl Memory {
                 until = until.max(self.finish(at));
             }
             let f = self.flights.remove(at);
+            if f.is_credit() {
+                continue;
+            }
             if !params.shared {
                 until = until
                     .max(f.issued + (f.path.latency + f64::from(f.granules) * f.path.granule).round() as i64);
@@ -121,5 +166,58 @@ impl Memory {
             }
         }
         self.clock = next;
+    }
+
+    /// The state relative to `now`, as words.
+    pub fn save(&mut self, params: &Params, now: i64, out: &mut Vec<u64>) {
+        if params.shared {
+            self.advance(now);
+        }
+        out.push(self.flights.len() as u64);
+        for f in &self.flights {
+            out.push(u64::from(f.flag) << 32 | u64::from(f.granules));
+            if params.shared {
+                out.push((f.arrives - now).max(0) as u64);
+                out.push(f.left);
+                out.push((f.done - now).max(0) as u64);
+            } else {
+                out.push((f.issued - now).max(OLD) as u64);
+            }
+            out.push(f.path.latency.to_bits());
+            out.push(f.path.granule.to_bits());
+        }
+        if params.shared {
+            out.push((self.clock - now) as u64);
+        }
+    }
+
+    /// The state that [`Memory::save`] wrote.
+    pub fn load(params: &Params, now: i64, words: &mut impl Iterator<Item = u64>) -> Memory {
+        let mut next = || words.next().unwrap_or(0);
+        let n = next();
+        let mut out = Memory::default();
+        for _ in 0..n {
+            let first = next();
+            let mut f = Flight {
+                flag: (first >> 32) as u32,
+                granules: first as u32,
+                issued: now,
+                arrives: now,
+                left: 0,
+                done: now,
+                path: Path { latency: 0.0, granule: 0.0 },
+            };
+            if params.shared {
+                f.arrives = now + next() as i64;
+                f.left = next();
+                f.done = now + next() as i64;
+            } else {
+                f.issued = now + next() as i64;
+            }
+            f.path = Path { latency: f64::from_bits(next()), granule: f64::from_bits(next()) };
+            out.flights.push(f);
+        }
+        out.clock = if params.shared { now + next() as i64 } else { now };
+        out
     }
 }

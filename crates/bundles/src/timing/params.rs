@@ -62,31 +62,37 @@ pub struct Params {
     pub mxus: usize,
     /// Occupancy of a multiply of 8-bit, bf16 and f32 rows.
     pub matmul: [u64; 3],
+    /// Weight push, plain and turned.
+    pub matpush: [u64; 2],
     /// Results of a multiply of 8-bit, bf16 and f32 rows.
     pub results: [u64; 3],
-    /// Multiply to first result.
-    pub matmul_latency: u64,
+    /// Multiply to first result, of units 0 and 1 and of units 2 and 3.
+    pub matmul_latency: [u64; 2],
     /// Between results of a multiply.
     pub matmul_spacing: u64,
     /// Transpose push.
     pub transpose: u64,
-    /// End of transpose to first result.
+    /// Last push of a whole transpose to its first result.
     pub transpose_latency: u64,
     /// Between results of a transpose.
     pub transpose_spacing: u64,
+    /// Store, or end of a wait, to a load of vector memory.
+    pub vmem_forward: u64,
     /// Cross-lane push.
     pub xlu: u64,
-    /// Reduction to result.
-    pub xlu_reduce_latency: u64,
-    /// Permute to result.
-    pub xlu_permute_latency: u64,
+    /// Reduction to result, of units 0 and 1 and of unit 2.
+    pub xlu_reduce_latency: [u64; 2],
+    /// Permute to result, of units 0 and 1 and of unit 2.
+    pub xlu_permute_latency: [u64; 2],
     /// Transcendental to result.
     pub eup_latency: u64,
     /// Sync flag or vector element to its pop.
     pub to_scalar: [u64; 2],
     latencies: [u64; 4],
     read: Path,
+    scalar_read: Path,
     write: Path,
+    on_chip: Path,
     general: Path,
     /// Constraints taken away.
     pub lifts: Vec<Lift>,
@@ -127,21 +133,26 @@ impl Params {
             mxus: machine.facts.mxus.whole() as usize,
             matmul: [&u.matmul_i8, &u.matmul_bf16, &u.matmul_f32]
                 .map(|n| unless(Lift::MatrixOccupancy, whole(n))),
+            matpush: [&u.matpush, &u.matpush_turned].map(|n| unless(Lift::MatrixOccupancy, whole(n))),
             results: [&u.results_i8, &u.results_bf16, &u.results_f32].map(whole),
-            matmul_latency: unless(Lift::MatrixLatency, whole(&u.matmul_latency)),
+            matmul_latency: [&u.matmul_latency, &u.matmul_latency_far]
+                .map(|n| unless(Lift::MatrixLatency, whole(n))),
             matmul_spacing: unless(Lift::MatrixLatency, whole(&u.matmul_spacing)),
             transpose: unless(Lift::Transpose, whole(&u.transpose_occupancy)),
             transpose_latency: unless(Lift::Transpose, whole(&u.transpose_latency)),
             transpose_spacing: unless(Lift::Transpose, whole(&u.transpose_spacing)),
+            vmem_forward: operand(whole(&u.vmem_forward)),
             xlu: whole(&u.xlu_occupancy),
-            xlu_reduce_latency: whole(&u.xlu_reduce_latency),
-            xlu_permute_latency: whole(&u.xlu_permute_latency),
+            xlu_reduce_latency: [&u.xlu_reduce_latency, &u.xlu_reduce_latency_far].map(whole),
+            xlu_permute_latency: [&u.xlu_permute_latency, &u.xlu_permute_latency_far].map(whole),
             eup_latency: whole(&u.eup_latency),
             to_scalar: [whole(&u.sync_read), whole(&u.vector_to_scalar)],
             latencies: [&u.scalar_load, &u.compare, &u.scalar_multiply, &u.vector_float]
                 .map(|n| operand(whole(n))),
             read: path(&d.read_latency, &d.granule_time),
+            scalar_read: path(&d.scalar_read_latency, &d.granule_time),
             write: path(&d.write_latency, &d.granule_time),
+            on_chip: path(&d.on_chip_latency, &d.granule_time),
             general: path(&d.general_latency, &d.general_granule_time),
             lifts: lifts.to_vec(),
         }
@@ -168,7 +179,9 @@ impl Params {
     pub fn path(&self, direction: Direction, general: bool) -> Path {
         match direction {
             _ if general => self.general,
-            Direction::HbmToVmem | Direction::HbmToSmem => self.read,
+            Direction::HbmToVmem => self.read,
+            Direction::HbmToSmem => self.scalar_read,
+            Direction::OnChip => self.on_chip,
             Direction::VmemToHbm | Direction::SmemToHbm => self.write,
             _ => self.general,
         }

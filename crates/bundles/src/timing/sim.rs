@@ -1,241 +1,416 @@
-//! The clock: replays each segment of the path, bundle by bundle.
+//! The simulator: replays segments, and remembers what they cost from which state.
 
 use std::collections::HashMap;
+use std::collections::VecDeque;
 
 use tilewright_diag::Result;
 
 use super::Cause;
-use super::items::{Act, Item, Items, compile};
-use super::params::Params;
-use super::state::{SLOTS, State};
+use super::delta::Delta;
+use super::items::{self, Act, Item, Items};
+use super::params::{Params, Path};
+use super::state::{SLOTS, State, UNITS};
+use crate::hash::FastMap;
 use crate::listing::Listing;
 use crate::observe::{Observer, Segment};
-use crate::ops::{Meaning, Slot};
-use crate::program::{Program, Transfer};
+use crate::program::Program;
 
-/// What time an execution took, and where it went.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Cycles from the first bundle to the end of the last transfer that was waited for.
-    pub cycles: u64,
-    /// Bundles of no operation.
-    pub empty: u64,
-    /// Cycles in which no bundle could issue, in the order of [`Cause::ALL`].
-    pub stalls: [u64; Cause::ALL.len()],
-    /// Operations executed, in the order of [`Slot::ALL`].
-    pub slots: [u64; Slot::ALL.len()],
-    /// Vector spill stores and reloads, scalar spill stores and reloads.
-    pub spills: [u64; 4],
-    /// Multiplies of 8-bit, bf16 and f32 rows.
-    pub multiplies: [u64; 3],
+/// Words of remembered states and paths before the simulator stops remembering more (8 bytes each).
+const MEMORY: usize = 32 << 20;
+
+/// Results that a queue holds at most.
+const QUEUE: usize = 4096;
+
+/// From one state along one path to another.
+struct Transition {
+    bits: Box<[u64]>,
+    facts: Box<[u64]>,
+    delta: Delta,
+    next: u32,
+    hits: u64,
 }
 
-/// An observer that keeps time.
-pub struct Simulator<'a> {
-    listing: &'a Listing,
-    program: &'a Program,
-    params: &'a Params,
+/// The observer that keeps time.
+pub struct Simulator<'p> {
+    listing: &'p Listing,
+    program: &'p Program,
+    params: Params,
     items: Items,
-    transfers: HashMap<u32, Transfer>,
     state: State,
     now: i64,
-    totals: Totals,
+    /// The known state that the machine is in, if it is a known one.
+    at: Option<u32>,
+    /// Whether `state` holds it, or only its number does.
+    held: bool,
+    states: Vec<Box<[u64]>>,
+    ids: HashMap<Box<[u64]>, u32>,
+    transitions: Vec<Transition>,
+    known: FastMap<u64, Vec<u32>>,
+    remembered: usize,
+    remember: bool,
+    scratch: Vec<u64>,
+    /// The segment at hand.
+    delta: Delta,
+    /// What no transition remembers.
+    total: Delta,
+    outcomes: u64,
+    stalls: Vec<[u64; 11]>,
+    /// Bundles that were simulated one by one.
+    pub simulated: u64,
 }
 
-impl<'a> Simulator<'a> {
-    /// A clock at 0 for a program of a listing.
-    pub fn new(listing: &'a Listing, program: &'a Program, params: &'a Params) -> Simulator<'a> {
-        Simulator {
+impl<'p> Simulator<'p> {
+    /// A simulator of `program` with the numbers of `params`. Without `remember`, every bundle is simulated.
+    pub fn new(listing: &'p Listing, program: &'p Program, params: Params, remember: bool) -> Self {
+        let items = items::compile(listing, program, &params);
+        let mut sim = Simulator {
             listing,
             program,
-            params,
-            items: compile(listing, program, params),
-            transfers: program.transfers.iter().map(|t| (t.instr, *t)).collect(),
+            items,
             state: State::new(),
             now: 0,
-            totals: Totals::default(),
+            at: None,
+            held: true,
+            states: Vec::new(),
+            ids: HashMap::new(),
+            transitions: Vec::new(),
+            known: FastMap::default(),
+            remembered: 0,
+            remember,
+            scratch: Vec::new(),
+            delta: Delta::default(),
+            total: Delta::default(),
+            outcomes: 0,
+            stalls: vec![[0; 11]; listing.bundles.len()],
+            simulated: 0,
+            params,
+        };
+        sim.at = sim.name_state();
+        sim
+    }
+
+    /// What each bundle means for time.
+    pub fn items(&self) -> &Items {
+        &self.items
+    }
+
+    /// The numbers in use.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The whole cost, and the stalls of each bundle by cause.
+    pub fn finish(mut self) -> (Delta, Vec<[u64; 11]>, Items) {
+        let mut total = std::mem::take(&mut self.total);
+        for t in &self.transitions {
+            total.add(&t.delta, t.hits);
+            t.delta.spread(&mut self.stalls, t.hits);
         }
+        (total, self.stalls, self.items)
     }
 
-    /// What has been seen.
-    pub fn totals(&self) -> Totals {
-        Totals { cycles: self.now.max(0) as u64, ..self.totals.clone() }
+    /// The number of the present state; `None` once no more are remembered.
+    fn name_state(&mut self) -> Option<u32> {
+        let mut words = std::mem::take(&mut self.scratch);
+        self.state.save(&self.params, self.now, &mut words);
+        let known = self.ids.get(words.as_slice()).copied();
+        let id = match known {
+            Some(id) => Some(id),
+            None if self.remembered + words.len() * 2 > MEMORY => None,
+            None => {
+                let id = self.states.len() as u32;
+                self.remembered += words.len() * 2;
+                self.ids.insert(words.as_slice().into(), id);
+                self.states.push(words.as_slice().into());
+                Some(id)
+            }
+        };
+        self.scratch = words;
+        id
     }
 
-    fn bundle(
+    /// Replays a segment bundle by bundle.
+    fn replay(&mut self, segment: &Segment<'_>) {
+        if !self.held {
+            if let Some(words) = self.at.and_then(|id| self.states.get(id as usize)) {
+                self.state.load(&self.params, self.now, words);
+            }
+            self.held = true;
+        }
+        self.delta.clear();
+        let start = self.now;
+        let mut path = Bits { words: segment.bits, at: 0, left: 0, word: 0 };
+        let mut facts = segment.facts.chunks_exact(2);
+        let mut bundle = segment.start;
+        let mut jump: Option<(u32, u32)> = None;
+        let mut starts = Vec::new();
+        for _ in 0..segment.bundles {
+            if self.bundle(bundle, &mut path, &mut facts, &mut starts)
+                && let Some(branch) =
+                    self.program.branch_of.get(&bundle).and_then(|b| self.program.branches.get(*b as usize))
+            {
+                jump = branch.target.map(|t| (branch.stop, t));
+            }
+            bundle += 1;
+            if let Some((stop, target)) = jump
+                && bundle == stop
+            {
+                bundle = target;
+                jump = None;
+            }
+        }
+        self.delta.cycles = (self.now - start) as u64;
+        self.simulated += segment.bundles;
+    }
+
+    /// One bundle; true where its branch is taken.
+    fn bundle<'f>(
         &mut self,
         bundle: u32,
-        outcomes: &mut Outcomes<'_>,
-        facts: &mut std::slice::ChunksExact<'_, u64>,
+        path: &mut Bits<'_>,
+        facts: &mut impl Iterator<Item = &'f [u64]>,
+        starts: &mut Vec<(u32, u32, Path)>,
     ) -> bool {
         let b = bundle as usize;
         let at = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(0) as usize;
-        let guards = at(&self.program.first_guard, b + 1).saturating_sub(at(&self.program.first_guard, b));
-        let mut holds = 0u64;
-        for g in 0..guards.min(63) {
-            holds |= u64::from(outcomes.next()) << g;
-        }
-        let active = |item: &Item| item.guard == 0 || holds >> (item.guard - 1) & 1 == 1;
-        let (from, to) = (at(&self.items.first, b), at(&self.items.first, b + 1));
-        let mut until = self.now;
-        let mut cause = Cause::VectorOperand;
-        let mut wait = |cycle: i64, why: Cause| {
-            if cycle > until {
-                (until, cause) = (cycle, why);
-            }
+        let guards = at(&self.program.first_guard, b + 1) - at(&self.program.first_guard, b);
+        self.outcomes = path.take(guards as u32);
+        let (first, effects, end) =
+            (at(&self.items.first, b), at(&self.items.effects, b), at(&self.items.first, b + 1));
+        let holds = |outcomes: u64, item: &Item| {
+            item.guard == 0 || (outcomes >> (guards as u32 - u32::from(item.guard)).min(63)) & 1 == 1
         };
-        let s = &self.state;
-        for item in self.items.items.get(from..to).unwrap_or(&[]).iter().filter(|i| active(i)) {
-            let unit = usize::from(item.unit) % s.mxu_free.len();
-            match item.act {
+        let due = self.now;
+        let mut issue = due;
+        let decide = self.items.items.get(first..effects).unwrap_or(&[]);
+        for item in decide {
+            if !holds(self.outcomes, item) {
+                continue;
+            }
+            let unit = usize::from(item.unit) % UNITS;
+            let (ready, cause) = match item.act {
                 Act::Read => {
-                    let scalar = item.n < 128 || item.n >= 256;
-                    let why = if scalar { Cause::ScalarOperand } else { Cause::VectorOperand };
-                    wait(s.ready.get(usize::from(item.n)).copied().unwrap_or(0), why);
+                    let ready = self.state.ready.get(usize::from(item.n)).copied().unwrap_or(0);
+                    if ready <= issue {
+                        continue;
+                    }
+                    (
+                        ready,
+                        if item.n < 128 || item.n >= 256 {
+                            Cause::ScalarOperand
+                        } else {
+                            Cause::VectorOperand
+                        },
+                    )
                 }
-                Act::Matmul | Act::MatmulSlot => wait(s.mxu_free[unit], Cause::MatrixBusy),
-                Act::MatrixPop => wait(s.matrix[unit].front().copied().unwrap_or(0), Cause::MatrixResult),
-                Act::SlotPop => {
-                    let slot = unit * SLOTS + usize::from(item.n) % SLOTS;
-                    wait(s.slots.get(slot).copied().unwrap_or(0), Cause::MatrixResult);
-                }
-                Act::Transpose | Act::TransposeEnd => wait(s.xlu_free[unit], Cause::TransposeBusy),
-                Act::Xlu => wait(s.xlu_free[unit], Cause::XluBusy),
-                Act::TransposePop => {
-                    wait(s.transposed[unit].front().copied().unwrap_or(0), Cause::TransposeResult)
-                }
-                Act::XluPop => wait(s.crossed[unit].front().copied().unwrap_or(0), Cause::XluResult),
-                Act::EupPop => wait(s.eup.front().copied().unwrap_or(0), Cause::EupResult),
-                Act::Write | Act::Eup | Act::Fact | Act::Branch | Act::Count | Act::Multiply => {}
-            }
-        }
-        self.stall(until, cause);
-        let mut taken = false;
-        for i in from..to {
-            let Some(item) = self.items.items.get(i).copied().filter(active) else { continue };
-            match item.act {
-                Act::Fact => self.fact(facts),
-                Act::Branch => taken = true,
-                _ => self.effect(&item),
-            }
-        }
-        let cost = self.items.cost.get(b).copied().unwrap_or(1);
-        self.totals.empty += u64::from(self.listing.bundles.get(b).is_some_and(|x| x.instrs.is_empty()));
-        for (sum, n) in self.totals.slots.iter_mut().zip(self.items.slots.get(b).into_iter().flatten()) {
-            *sum += u64::from(*n);
-        }
-        for (sum, n) in self.totals.spills.iter_mut().zip(self.items.spills.get(b).into_iter().flatten()) {
-            *sum += u64::from(*n);
-        }
-        self.now += i64::from(cost);
-        taken
-    }
-
-    fn stall(&mut self, until: i64, cause: Cause) {
-        if until > self.now {
-            let cycles = (until - self.now) as u64;
-            if let Some(sum) =
-                Cause::ALL.iter().position(|c| *c == cause).and_then(|c| self.totals.stalls.get_mut(c))
-            {
-                *sum += cycles;
-            }
-            self.now = until;
-        }
-    }
-
-    /// What an operation that has issued leaves pending.
-    fn effect(&mut self, item: &Item) {
-        let (now, params, s) = (self.now, self.params, &mut self.state);
-        let unit = usize::from(item.unit) % s.mxu_free.len();
-        let results = |first: u64, n: u16, spacing: u64| {
-            (0..u64::from(n)).map(move |i| now + (first + i * spacing) as i64)
-        };
-        match item.act {
-            Act::Write => {
-                if let Some(ready) = s.ready.get_mut(usize::from(item.n)) {
-                    *ready = now + i64::from(item.m);
-                }
-            }
-            Act::Matmul => {
-                s.mxu_free[unit] = now + i64::from(item.m);
-                s.matrix[unit].extend(results(params.matmul_latency, item.n, params.matmul_spacing));
-            }
-            Act::MatmulSlot => {
-                s.mxu_free[unit] = now + i64::from(item.m >> 16);
-                for (i, ready) in
-                    results(params.matmul_latency, (item.m & 0xffff) as u16, params.matmul_spacing)
-                        .enumerate()
-                {
-                    let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
-                    if let Some(place) = s.slots.get_mut(slot) {
-                        *place = ready;
+                Act::NeedMatrix => (self.state.mxu_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
+                Act::NeedWeights => (self.state.push_free.get(unit).copied().unwrap_or(0), Cause::MatrixBusy),
+                Act::NeedXlu => {
+                    let free = self.state.xlu_free.get(unit).copied().unwrap_or(0);
+                    let start = self.state.transpose_free.get(unit).copied().unwrap_or(0);
+                    match item.n {
+                        0 => (free, Cause::XluBusy),
+                        1 => (free, Cause::TransposeBusy),
+                        _ => (free.max(start), Cause::TransposeBusy),
                     }
                 }
-            }
-            Act::MatrixPop => drop(s.matrix[unit].pop_front()),
-            Act::Transpose => s.xlu_free[unit] = now + i64::from(item.m),
-            Act::TransposeEnd => {
-                s.xlu_free[unit] = now + i64::from(item.m);
-                s.transposed[unit].extend(results(
-                    params.transpose_latency,
-                    item.n,
-                    params.transpose_spacing,
-                ));
-            }
-            Act::TransposePop => drop(s.transposed[unit].pop_front()),
-            Act::Xlu => {
-                s.xlu_free[unit] = now + i64::from(item.m >> 16);
-                s.crossed[unit].push_back(now + i64::from(item.m & 0xffff));
-            }
-            Act::XluPop => drop(s.crossed[unit].pop_front()),
-            Act::Eup => s.eup.push_back(now + i64::from(item.m)),
-            Act::EupPop => drop(s.eup.pop_front()),
-            Act::Count => {
-                if let Some(sum) = self.totals.slots.get_mut(usize::from(item.n)) {
-                    *sum += 1;
+                Act::MatrixPop => {
+                    (pop(self.state.matrix.get_mut(unit), &mut self.delta), Cause::MatrixResult)
                 }
-            }
-            Act::Multiply => {
-                if let Some(sum) = self.totals.multiplies.get_mut(usize::from(item.n)) {
-                    *sum += 1;
+                Act::SlotPop => (
+                    self.state.slots.get(unit * SLOTS + usize::from(item.n) % SLOTS).copied().unwrap_or(0),
+                    Cause::MatrixResult,
+                ),
+                Act::TransposePop => {
+                    (pop(self.state.transposed.get_mut(unit), &mut self.delta), Cause::TransposeResult)
                 }
+                Act::XluPop => (pop(self.state.crossed.get_mut(unit), &mut self.delta), Cause::XluResult),
+                Act::EupPop => (pop(Some(&mut self.state.eup), &mut self.delta), Cause::EupResult),
+                Act::Start => {
+                    let (granules, flag) = fact(facts.next());
+                    if let Some(t) = self.program.transfers.get(item.m as usize) {
+                        starts.push((flag, granules, self.params.path(t.direction, t.general)));
+                    }
+                    continue;
+                }
+                Act::Add => {
+                    let (amount, flag) = fact(facts.next());
+                    if amount as i32 > 0 {
+                        self.state.memory.credit(issue, flag, amount);
+                    }
+                    continue;
+                }
+                Act::Call => {
+                    facts.next();
+                    continue;
+                }
+                Act::Wait => {
+                    let (granules, flag) = fact(facts.next());
+                    if !self.state.memory.flights.iter().any(|f| f.flag == flag) {
+                        self.delta.waits_for_nothing += 1;
+                    }
+                    (self.state.memory.wait(&self.params, issue, flag, granules), Cause::DmaWait)
+                }
+                _ => continue,
+            };
+            if ready > issue {
+                let cycles = (ready - issue) as u64;
+                if let Some(n) = self.delta.stalls.get_mut(cause as usize) {
+                    *n += cycles;
+                }
+                self.delta.by_bundle.push((bundle, cause as u8, cycles as u32));
+                issue = ready;
             }
-            Act::Read | Act::SlotPop | Act::Fact | Act::Branch => {}
         }
+        let mut taken = false;
+        for item in self.items.items.get(effects..end).unwrap_or(&[]) {
+            if !holds(self.outcomes, item) {
+                continue;
+            }
+            taken |= self.state.effect(item, issue, &self.params, &mut self.delta);
+        }
+        for (flag, granules, path) in starts.drain(..) {
+            self.state.memory.start(&self.params, issue, flag, granules, path);
+        }
+        self.now = issue + i64::from(self.items.cost.get(b).copied().unwrap_or(1));
+        taken
     }
+}
 
-    /// The next fact of the path: a transfer starts, or a wait for one.
-    fn fact(&mut self, facts: &mut std::slice::ChunksExact<'_, u64>) {
-        let Some(&[word, flag]) = facts.next() else { return };
-        let (instr, granules, flag) = ((word >> 32) as u32, word as u32, flag as u32);
-        if let Some(t) = self.transfers.get(&instr) {
-            let path = self.params.path(t.direction, t.general);
-            self.state.memory.start(self.params, self.now, flag, granules, path);
-            return;
-        }
-        let waits = self.listing.instrs.get(instr as usize).and_then(|i| self.listing.entry(i));
-        if waits.is_some_and(|f| f.meaning == Meaning::DmaWait) {
-            let until = self.state.memory.wait(self.params, self.now, flag, granules);
-            self.stall(until, Cause::DmaWait);
+/// Granules and flag of a fact.
+fn fact(words: Option<&[u64]>) -> (u32, u32) {
+    match words {
+        Some([first, flag]) => (*first as u32, *flag as u32),
+        _ => (0, 0),
+    }
+}
+
+/// Adds a result to a queue; one that nothing pops forgets its oldest.
+fn push(queue: &mut VecDeque<i64>, ready: i64) {
+    if queue.len() >= QUEUE {
+        queue.pop_front();
+    }
+    queue.push_back(ready);
+}
+
+/// The time of a queue's next result.
+fn pop(queue: Option<&mut VecDeque<i64>>, delta: &mut Delta) -> i64 {
+    match queue.and_then(VecDeque::pop_front) {
+        Some(t) => t,
+        None => {
+            delta.underflows += 1;
+            0
         }
     }
 }
 
-/// The outcomes of guards along a path.
-struct Outcomes<'a> {
-    words: std::slice::Iter<'a, u64>,
+impl State {
+    /// An item's effect at issue; true for a branch that is taken.
+    fn effect(&mut self, item: &Item, issue: i64, params: &Params, delta: &mut Delta) -> bool {
+        let unit = usize::from(item.unit) % UNITS;
+        match item.act {
+            Act::Write => {
+                if let Some(r) = self.ready.get_mut(usize::from(item.n)) {
+                    *r = issue + i64::from(item.m);
+                }
+            }
+            Act::Matmul => {
+                take(&mut self.mxu_free, unit, issue, item.m, &mut delta.matrix_busy);
+                delta.matrix_results += u64::from(item.n);
+                let latency = params.matmul_latency.get(usize::from(unit >= 2)).copied().unwrap_or(0) as i64;
+                if let Some(q) = self.matrix.get_mut(unit) {
+                    for i in 0..i64::from(item.n) {
+                        push(q, issue + latency + i * params.matmul_spacing as i64);
+                    }
+                }
+            }
+            Act::MatmulSlot => {
+                take(&mut self.mxu_free, unit, issue, item.m >> 16, &mut delta.matrix_busy);
+                delta.matrix_results += u64::from(item.m & 0xffff);
+                let first = params.matmul_latency.first().copied().unwrap_or(0);
+                for i in 0..(item.m & 0xffff) as usize {
+                    let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
+                    if let Some(s) = self.slots.get_mut(slot) {
+                        *s = issue + (first + i as u64 * params.matmul_spacing) as i64;
+                    }
+                }
+            }
+            Act::Push => take(&mut self.push_free, unit, issue, item.m, &mut delta.push_busy),
+            Act::TransposeStart => {
+                let (occupancy, pushes) = (item.m >> 16, item.m & 0xffff);
+                take(&mut self.xlu_free, unit, issue, occupancy, &mut delta.xlu_busy);
+                if let Some(t) = self.transpose_free.get_mut(unit) {
+                    *t = issue + i64::from(item.n) * i64::from(occupancy);
+                }
+                if let Some(t) = self.transpose_first.get_mut(unit) {
+                    *t = issue + params.transpose_latency as i64 + i64::from((pushes - 1) * occupancy);
+                }
+            }
+            Act::Transpose => take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy),
+            Act::TransposeEnd => {
+                take(&mut self.xlu_free, unit, issue, item.m, &mut delta.xlu_busy);
+                if let Some(q) = self.transposed.get_mut(unit) {
+                    let first = self.transpose_first.get(unit).copied().unwrap_or(issue);
+                    let first = first.max(issue + params.transpose_latency as i64);
+                    for i in 0..i64::from(item.n) {
+                        push(q, first + i * params.transpose_spacing as i64);
+                    }
+                }
+            }
+            Act::Xlu => {
+                take(&mut self.xlu_free, unit, issue, item.m >> 16, &mut delta.xlu_busy);
+                if let Some(q) = self.crossed.get_mut(unit) {
+                    push(q, issue + i64::from(item.m & 0xffff));
+                }
+            }
+            Act::Eup => push(&mut self.eup, issue + i64::from(item.m)),
+            Act::Count => {
+                if let Some(n) = delta.guarded.get_mut(usize::from(item.n)) {
+                    *n += 1;
+                }
+            }
+            Act::Branch => return true,
+            _ => {}
+        }
+        false
+    }
+}
+
+fn take(free: &mut [i64; UNITS], unit: usize, issue: i64, cycles: u32, busy: &mut u64) {
+    if let Some(f) = free.get_mut(unit) {
+        *f = issue + i64::from(cycles);
+        *busy += u64::from(cycles);
+    }
+}
+
+/// The outcomes of guards, in order.
+struct Bits<'w> {
+    words: &'w [u64],
+    at: usize,
     word: u64,
     left: u32,
 }
 
-impl Outcomes<'_> {
-    fn next(&mut self) -> bool {
-        while self.left == 0 {
-            let Some(&word) = self.words.next() else { return false };
-            (self.word, self.left) = (word, 63u32.saturating_sub(word.leading_zeros()));
+impl Bits<'_> {
+    /// The next `n` outcomes, the last one lowest.
+    fn take(&mut self, n: u32) -> u64 {
+        let mut out = 0;
+        let mut need = n;
+        while need > 0 {
+            if self.left == 0 {
+                let Some(w) = self.words.get(self.at) else { return out };
+                self.at += 1;
+                self.word = *w;
+                self.left = 63 - w.leading_zeros().min(63);
+                continue;
+            }
+            let k = need.min(self.left);
+            let chunk = (self.word >> (self.left - k)) & (u64::MAX >> (64 - k));
+            out = if k == 64 { chunk } else { out << k | chunk };
+            self.left -= k;
+            need -= k;
         }
-        self.left -= 1;
-        self.word >> self.left & 1 == 1
+        out
     }
 }
 
@@ -243,27 +418,55 @@ impl Observer for Simulator<'_> {
     const EVERY_BUNDLE: bool = false;
 
     fn segment(&mut self, segment: Segment<'_>) -> Result<()> {
-        let mut outcomes = Outcomes { words: segment.bits.iter(), word: 0, left: 0 };
-        let mut facts = segment.facts.chunks_exact(2);
-        let (mut at, mut left) = (segment.start, segment.bundles);
-        let mut jump: Option<(u32, u32)> = None;
-        while left > 0 {
-            if let Some((stop, target)) = jump
-                && at >= stop
-            {
-                at = target;
-                jump = None;
+        let key = |at: u32| {
+            use crate::hash::mix;
+            mix(mix(segment.hash, u64::from(segment.start)), u64::from(at))
+        };
+        let from = self.at.filter(|_| self.remember);
+        if let Some(from) = from
+            && let Some(list) = self.known.get(&key(from))
+        {
+            for id in list {
+                if let Some(t) = self.transitions.get_mut(*id as usize)
+                    && *t.bits == *segment.bits
+                    && *t.facts == *segment.facts
+                {
+                    t.hits += 1;
+                    self.now += t.delta.cycles as i64;
+                    self.at = Some(t.next);
+                    self.held = false;
+                    return Ok(());
+                }
             }
-            let taken = self.bundle(at, &mut outcomes, &mut facts);
-            if taken
-                && let Some(branch) =
-                    self.program.branch_of.get(&at).and_then(|b| self.program.branches.get(*b as usize))
-            {
-                jump = branch.target.map(|target| (branch.stop, target));
-            }
-            at += 1;
-            left -= 1;
         }
+        self.replay(&segment);
+        let next = if self.remember { self.name_state() } else { None };
+        match (from, next) {
+            (Some(from), Some(next)) => {
+                self.remembered +=
+                    segment.bits.len() + segment.facts.len() + self.delta.by_bundle.len() * 2 + 64;
+                self.known.entry(key(from)).or_default().push(self.transitions.len() as u32);
+                self.transitions.push(Transition {
+                    bits: segment.bits.into(),
+                    facts: segment.facts.into(),
+                    delta: self.delta.clone(),
+                    next,
+                    hits: 1,
+                });
+            }
+            _ => {
+                self.total.add(&self.delta, 1);
+                self.delta.spread(&mut self.stalls, 1);
+            }
+        }
+        self.at = next;
         Ok(())
+    }
+}
+
+impl Simulator<'_> {
+    /// The listing that is simulated.
+    pub fn listing(&self) -> &Listing {
+        self.listing
     }
 }

@@ -1,0 +1,141 @@
+//! What reaches beyond registers: operands of the program, branches, transfers.
+
+use tilewright_diag::{Diagnostic, Result};
+use tilewright_hw::Chip;
+
+use super::lower::{Lower, Pending, guarded, plain};
+use super::shadow::Shadows;
+use super::shape::shape_bytes;
+use super::{Branch, Code, Direction, Index, Operand as ProgramOperand, Source, Transfer};
+use crate::listing::{Instr, Operand};
+
+impl Lower<'_> {
+    /// An operand of the program: its address or its value.
+    pub(super) fn input(
+        &mut self,
+        at: u32,
+        instr: &Instr,
+        dst: Option<Index>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let attributes = self.listing.slice(&instr.attributes);
+        let field = |name: &str| attributes.split_once(name).map(|(_, rest)| rest);
+        let index =
+            field("index: ").and_then(|r| r.split([',', ']']).next()).and_then(|n| n.trim().parse().ok());
+        let (Some(index), Some(shape)) =
+            (index, field("shape: ").and_then(|r| r.split_once(", index").map(|x| x.0)))
+        else {
+            return Err(Diagnostic::request("tpu/bad-operands", "an operand without shape and index")
+                .at(self.listing.span(instr.line))
+                .rule("`inlined_call_operand` says `[shape: …, index: …, kind: …]`"));
+        };
+        let name = self.listing.name(instr);
+        let space = name.strip_prefix("inlined_call_operand.").filter(|s| !s.starts_with('<')).unwrap_or("");
+        let output = attributes.contains("kind: output");
+        let shape = shape.to_owned();
+        let (space, source) = (
+            space.to_owned(),
+            match space {
+                "" => Source::Scalar { index },
+                s => Source::Address { index, space: s.to_owned() },
+            },
+        );
+        let address = self.place(&shape, &space);
+        self.out.operands.push(ProgramOperand { index, space, shape, output, address });
+        self.outside(source, at, instr, dst, pending)
+    }
+
+    /// The next free address for an operand, in units of its memory.
+    fn place(&mut self, shape: &str, space: &str) -> u32 {
+        let granules = (shape_bytes(shape) / 32).clamp(16, 1 << 28) as u32;
+        let address = self.next_operand;
+        self.next_operand = self.next_operand.wrapping_add(granules.next_multiple_of(256));
+        match (space, self.listing.chip) {
+            ("hbm", Chip::V5e | Chip::V5p) => address / 16,
+            ("hbm", _) => address,
+            // On-chip operands share the allocations' numbering of addresses, past any of them.
+            (_, _) => 0x8000_0000u32.wrapping_add(address),
+        }
+    }
+
+    pub(super) fn branch(
+        &mut self,
+        bundle: u32,
+        at: u32,
+        instr: &Instr,
+        shadows: &Shadows,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let region = match self.listing.args(instr).first().map(|a| a.operand) {
+            Some(Operand::Region(r)) => r,
+            _ => {
+                return Err(Diagnostic::request("tpu/bad-operands", "a branch without a target region")
+                    .at(self.listing.span(instr.line))
+                    .rule("a branch says `target = $regionN`"));
+            }
+        };
+        let mut op = plain(Code::Branch);
+        op.extra = self.out.branches.len() as u32;
+        self.out.branch_of.insert(bundle, op.extra);
+        self.out.branches.push(Branch {
+            bundle,
+            stop: shadows.stop(bundle),
+            target: self.listing.regions.get(&region).copied(),
+            region,
+        });
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
+        Ok(())
+    }
+
+    pub(super) fn transfer(&mut self, at: u32, instr: &Instr, pending: &mut Vec<Pending>) -> Result<()> {
+        let name = self.listing.name(instr);
+        let note = self.listing.slice(&instr.note);
+        let general = name == "dma.general";
+        let direction = match name {
+            "dma.hbm_to_vmem" => Direction::HbmToVmem,
+            "dma.vmem_to_hbm" => Direction::VmemToHbm,
+            "dma.hbm_to_smem" => Direction::HbmToSmem,
+            "dma.smem_to_hbm" => Direction::SmemToHbm,
+            "dma.smem_to_host_iova" => Direction::Host,
+            "dma.general" if note.contains("vmem-to-hbm") => Direction::VmemToHbm,
+            "dma.general" if note.contains("smem-to-hbm") => Direction::SmemToHbm,
+            "dma.general" if note.contains("hbm-to-vmem") => Direction::HbmToVmem,
+            "dma.general" if note.contains("vmem-to-vmem") => Direction::OnChip,
+            "dma.general" => Direction::HbmToHbm,
+            _ => Direction::OnChip,
+        };
+        let (src, dst): (&[&str], &[&str]) = match name {
+            "dma.hbm_to_vmem" => (&["hbm"], &["vmem"]),
+            "dma.vmem_to_hbm" => (&["vmem"], &["hbm"]),
+            "dma.hbm_to_smem" => (&["hbm"], &["smem"]),
+            "dma.smem_to_hbm" => (&["smem"], &["hbm"]),
+            "dma.vmem_to_smem" => (&["vmem"], &["smem"]),
+            "dma.smem_to_vmem" => (&["smem"], &["vmem"]),
+            "dma.smem_to_host_iova" => (&["src_address"], &["host_iova_low"]),
+            _ => (&["src"], &["dst"]),
+        };
+        let strides = match self.listing.labelled(instr, "src_stride") {
+            Some(_) => Some([
+                self.labelled(instr, &["src_stride"])?,
+                self.labelled(instr, &["dst_stride"])?,
+                self.labelled(instr, &["steps_per_stride"])?,
+            ]),
+            None => None,
+        };
+        let transfer = Transfer {
+            direction,
+            general,
+            instr: at,
+            src: self.labelled(instr, src)?,
+            dst: self.labelled(instr, dst)?,
+            size: self.labelled(instr, &["size_in_granules"])?,
+            flag: self.labelled(instr, &["dst_syncflagno", "dst_syncflagno_1"])?,
+            strides,
+        };
+        let mut op = plain(Code::Dma);
+        op.extra = self.out.transfers.len() as u32;
+        self.out.transfers.push(transfer);
+        pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
+        Ok(())
+    }
+}
