@@ -116,8 +116,14 @@ numbers!(
         clock,
         /// Nominal bandwidth of HBM.
         hbm_bandwidth,
+        /// HBM of a whole chip.
+        hbm_capacity,
+        /// TensorCores of a chip.
+        cores,
         /// Peak of bf16 products.
         peak_bf16,
+        /// Peak of 8-bit products.
+        peak_8bit,
         /// Matrix units.
         mxus,
         /// Rows and columns of a matrix unit.
@@ -126,6 +132,18 @@ numbers!(
         vmem,
         /// Unit in which transfers are counted.
         granule,
+    }
+);
+
+numbers!(
+    /// Links between chips.
+    Ici {
+        /// Bandwidth of a link, one way.
+        link_bandwidth,
+        /// Links of a chip: two an axis of its torus.
+        links,
+        /// From chip to chip, before the first data.
+        hop_latency,
     }
 );
 
@@ -276,6 +294,8 @@ pub struct Machine {
     pub chip: Chip,
     /// Published facts.
     pub facts: Facts,
+    /// Links between chips.
+    pub ici: Ici,
     /// Slots of a bundle.
     pub slots: Slots,
     /// The assumptions of libtpu's own static estimator.
@@ -288,6 +308,7 @@ pub struct Machine {
 #[serde(deny_unknown_fields)]
 struct File {
     facts: Facts,
+    ici: Ici,
     slots: Slots,
     units: Units,
     vendor: Model,
@@ -325,6 +346,7 @@ impl Machine {
         Ok(Machine {
             chip,
             facts: file.facts,
+            ici: file.ici,
             slots: file.slots,
             vendor: timing(file.vendor),
             calibrated: timing(file.calibrated),
@@ -342,6 +364,7 @@ mod tests {
             let m = Machine::of(chip).unwrap();
             let numbers = [
                 m.facts.all(),
+                m.ici.all(),
                 m.slots.all(),
                 m.vendor.units.all(),
                 m.vendor.dma.all(),
