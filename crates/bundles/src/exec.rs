@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tilewright_diag::{Diagnostic, Result};
+use tilewright_hw::Chip;
 
 use crate::hash::{FastMap, mix};
 use crate::listing::Listing;
 use crate::observe::{Observer, Scalars, Segment, Started};
-use crate::program::{Branch, Code, Direction, Op, Program, Source};
+use crate::program::{Branch, Code, Direction, Op, Operand, Program, Source};
 use pure::{Registers, pure, registers};
 use smem::Smem;
 
@@ -21,13 +22,16 @@ use smem::Smem;
 const ASSUMED: u64 = 1 << 32;
 /// A segment ends after this many path words, so that memory stays bounded in code without loops.
 const SEGMENT_WORDS: usize = 4096;
+/// Words of scalar memory that one transfer changes at most: more than a chip has.
+const LARGEST_TABLE: u32 = 1 << 19;
 
 /// What the listing does not say.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// Values of scalar operands in registers, by operand index.
     pub scalars: BTreeMap<u32, u32>,
-    /// Words of operands that reach scalar memory, by operand index.
+    /// Words of operands that reach scalar memory, by operand index, in the order of their layout: of operands in scalar
+    /// memory, and of those that a transfer brings there from HBM or vector memory.
     pub tables: BTreeMap<u32, Vec<u32>>,
     /// What an unknown value is taken to be.
     pub default: u32,
@@ -39,6 +43,14 @@ impl Inputs {
     /// Nothing known, unknown values 0, at most `limit` bundles.
     pub fn unknown(limit: u64) -> Inputs {
         Inputs { scalars: BTreeMap::new(), tables: BTreeMap::new(), default: 0, limit }
+    }
+
+    /// Makes the words of operand `index` known, whether the program has it in a register or in memory.
+    pub fn give(&mut self, index: u32, words: Vec<u32>) {
+        if let Some(first) = words.first() {
+            self.scalars.insert(index, *first);
+        }
+        self.tables.insert(index, words);
     }
 }
 
@@ -102,8 +114,18 @@ pub fn execute<O: Observer>(
         segment_start: 0,
         segment_bundles: 0,
     };
+    machine.preload();
     machine.run(observer)?;
     Ok(machine.finish())
+}
+
+/// The address of an operand in HBM or vector memory as transfers get it: the listing shifts an address of 512-byte units
+/// before.
+fn transfer_address(operand: &Operand, chip: Chip) -> u32 {
+    match (operand.space.as_str(), chip) {
+        ("hbm", Chip::V6e | Chip::Tpu7x) => operand.address,
+        _ => operand.address.wrapping_mul(16),
+    }
 }
 
 /// The state of one execution.
@@ -359,8 +381,13 @@ impl Machine<'_> {
         self.out.hbm_read += if t.direction.reads_hbm() { bytes } else { 0 };
         self.out.hbm_written += if t.direction.writes_hbm() { bytes } else { 0 };
         self.fact(t.instr, granules, flag);
-        if t.direction == Direction::HbmToSmem {
-            self.table(self.reg(t.src) as u32, self.reg(t.dst) as u32, granules);
+        let from = match t.direction {
+            Direction::HbmToSmem => "hbm",
+            Direction::VmemToSmem => "vmem",
+            _ => "",
+        };
+        if !from.is_empty() {
+            self.table(from, self.reg(t.src) as u32, self.reg(t.dst) as u32, granules);
         }
         if O::EVERY_BUNDLE {
             observer.transfer(Started {
@@ -375,20 +402,27 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Words of a known table that a transfer brings into scalar memory.
-    fn table(&mut self, src: u32, dst: u32, granules: u32) {
+    /// What a transfer from `space` does to scalar memory: words of a known table come in, and what else was there is
+    /// not known any more.
+    fn table(&mut self, space: &str, src: u32, dst: u32, granules: u32) {
         let inputs = self.inputs;
-        for operand in self.program.operands.iter().filter(|o| o.space == "hbm") {
+        let count = granules.min(LARGEST_TABLE / 8) * 8;
+        self.smem.forget(dst, count);
+        for operand in self.program.operands.iter().filter(|o| o.space == space) {
             let Some(words) = inputs.tables.get(&operand.index) else { continue };
-            // The listing shifts an HBM address of 512-byte units before the transfer.
-            let start = match self.listing.chip {
-                tilewright_hw::Chip::V5e | tilewright_hw::Chip::V5p => operand.address.wrapping_mul(16),
-                _ => operand.address,
-            };
-            let offset = src.wrapping_sub(start) as usize * 8;
-            for i in 0..(granules as usize).min(1 << 16) * 8 {
-                let Some(word) = words.get(offset + i) else { break };
+            let offset = src.wrapping_sub(transfer_address(operand, self.listing.chip)) as usize * 8;
+            for (i, word) in words.iter().skip(offset).take(count as usize).enumerate() {
                 self.smem.store(dst.wrapping_add(i as u32), u64::from(*word));
+            }
+        }
+    }
+
+    /// Tables of operands that are in scalar memory from the start.
+    fn preload(&mut self) {
+        for operand in self.program.operands.iter().filter(|o| o.space == "smem") {
+            let words = self.inputs.tables.get(&operand.index).map_or(&[][..], Vec::as_slice);
+            for (i, word) in words.iter().take(LARGEST_TABLE as usize).enumerate() {
+                self.smem.store(operand.address.wrapping_add(i as u32), u64::from(*word));
             }
         }
     }

@@ -122,7 +122,9 @@ pub enum Direction {
     HbmToSmem,
     /// Scalar memory to HBM.
     SmemToHbm,
-    /// Between vector and scalar memory.
+    /// Vector memory to scalar memory.
+    VmemToSmem,
+    /// Any other way between vector and scalar memory.
     OnChip,
     /// Both ends in HBM.
     HbmToHbm,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tilewright_diag::{Diagnostic, Result};
 
+use super::outside::FIRST_ROW;
 use super::shadow::Shadows;
 use super::{Code, FREE, Index, Op, PREDICATES, Placement, Program, Shadow, Source, TRUE, ZERO};
 use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Symbol, Value};
@@ -21,6 +22,7 @@ pub fn lower(listing: &Listing, shadow: Shadow, placement: &Placement) -> Result
         tokens: HashMap::new(),
         temporaries: Vec::new(),
         next_operand: 1 << 10,
+        next_row: FIRST_ROW,
         out: Program {
             ops: Vec::with_capacity(listing.instrs.len() / 4),
             first: Vec::with_capacity(listing.bundles.len() + 1),
@@ -77,6 +79,7 @@ pub(super) struct Lower<'l> {
     tokens: HashMap<u32, Index>,
     temporaries: Vec<Index>,
     pub next_operand: u32,
+    pub next_row: u32,
     pub out: Program,
 }
 

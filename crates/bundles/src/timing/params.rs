@@ -181,7 +181,7 @@ impl Params {
             _ if general => self.general,
             Direction::HbmToVmem => self.read,
             Direction::HbmToSmem => self.scalar_read,
-            Direction::OnChip => self.on_chip,
+            Direction::VmemToSmem | Direction::OnChip => self.on_chip,
             Direction::VmemToHbm | Direction::SmemToHbm => self.write,
             _ => self.general,
         }
