@@ -1,5 +1,5 @@
-//! What the constants of a program change: `constants CHIP FOLDER OP` simulates an op of a dump with its scalar tables
-//! unknown, and with those that the program's HLO states.
+//! What the constants of a program change: `constants CHIP FOLDER OP [INDEX=WORD,WORD,…]…` simulates an op of a dump with
+//! its scalar tables unknown, and with those that the program's HLO states and the given ones.
 #![allow(clippy::print_stdout, missing_docs, reason = "an example")]
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use tilewright_hw::Chip;
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [chip, folder, op] = words.as_slice() else {
-        return Err(Diagnostic::request("cli/usage", "constants CHIP FOLDER OP"));
+    let [chip, folder, op, given @ ..] = words.as_slice() else {
+        return Err(Diagnostic::request("cli/usage", "constants CHIP FOLDER OP [INDEX=WORD,…]…"));
     };
     let fault = |e: std::io::Error| Diagnostic::request("cli/file", e.to_string());
     let folder = Path::new(folder);
@@ -28,7 +28,12 @@ fn main() -> Result<()> {
     let none = || Diagnostic::request("cli/file", format!("no module or no listing of `{op}`"));
     let module = module.ok_or_else(none)?;
     let (computation, instruction) = module.find(op).ok_or_else(none)?;
-    let known = module.constant_operands(computation, instruction);
+    let mut known = module.constant_operands(computation, instruction);
+    for text in given {
+        let (index, list) = text.split_once('=').ok_or_else(none)?;
+        let words: Vec<u32> = list.split(',').filter_map(|w| w.parse().ok()).collect();
+        known.insert(index.parse().map_err(|_| none())?, words);
+    }
     println!("constants: operands {:?}", known.keys().collect::<Vec<_>>());
     let entry = listings(folder)?.into_iter().find(|e| e.name == *op).ok_or_else(none)?;
     let listing = entry.read(Chip::parse(chip)?)?;

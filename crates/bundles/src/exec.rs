@@ -123,7 +123,7 @@ pub fn execute<O: Observer>(
 /// before.
 fn transfer_address(operand: &Operand, chip: Chip) -> u32 {
     match (operand.space.as_str(), chip) {
-        ("hbm", Chip::V6e | Chip::Tpu7x) => operand.address,
+        ("hbm", Chip::V5p | Chip::V6e | Chip::Tpu7x) => operand.address,
         _ => operand.address.wrapping_mul(16),
     }
 }

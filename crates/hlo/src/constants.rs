@@ -331,7 +331,6 @@ fn places(array: &Array) -> Option<(impl Iterator<Item = usize> + '_, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::parse;
 
     const TEXT: &str = "HloModule m

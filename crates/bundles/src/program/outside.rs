@@ -62,7 +62,7 @@ impl Lower<'_> {
         let address = self.next_operand;
         self.next_operand = self.next_operand.wrapping_add(granules.next_multiple_of(256));
         match (space, self.listing.chip) {
-            ("hbm", Chip::V5e | Chip::V5p) => address / 16,
+            ("hbm", Chip::V5e) => address / 16,
             ("hbm", _) => address,
             // Other operands share the allocations' numbering of addresses, past any of them.
             (_, _) => 0x8000_0000u32.wrapping_add(address),
