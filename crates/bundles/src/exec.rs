@@ -2,6 +2,7 @@
 //!
 //! Registers hold 64 bits: the value below, and above it one bit that says the value rests on an assumption.
 
+mod outside;
 mod pure;
 mod smem;
 
@@ -9,12 +10,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tilewright_diag::{Diagnostic, Result};
-use tilewright_hw::Chip;
 
 use crate::hash::{FastMap, mix};
 use crate::listing::Listing;
-use crate::observe::{Observer, Scalars, Segment, Started};
-use crate::program::{Branch, Code, Direction, Op, Operand, Program, Source};
+use crate::observe::{Observer, Scalars, Segment};
+use crate::program::{Branch, Code, Op, Program};
 use pure::{Registers, pure, registers};
 use smem::Smem;
 
@@ -22,8 +22,6 @@ use smem::Smem;
 const ASSUMED: u64 = 1 << 32;
 /// A segment ends after this many path words, so that memory stays bounded in code without loops.
 const SEGMENT_WORDS: usize = 4096;
-/// Words of scalar memory that one transfer changes at most: more than a chip has.
-const LARGEST_TABLE: u32 = 1 << 19;
 
 /// What the listing does not say.
 #[derive(Clone, Debug, Default)]
@@ -117,15 +115,6 @@ pub fn execute<O: Observer>(
     machine.preload();
     machine.run(observer)?;
     Ok(machine.finish())
-}
-
-/// The address of an operand in HBM or vector memory as transfers get it: the listing shifts an address of 512-byte units
-/// before.
-fn transfer_address(operand: &Operand, chip: Chip) -> u32 {
-    match (operand.space.as_str(), chip) {
-        ("hbm", Chip::V5p | Chip::V6e | Chip::Tpu7x) => operand.address,
-        _ => operand.address.wrapping_mul(16),
-    }
 }
 
 /// The state of one execution.
@@ -349,82 +338,6 @@ impl Machine<'_> {
     fn assume_load(&mut self, instr: u32) -> u64 {
         let line = self.listing.instrs.get(instr as usize).map_or(0, |i| i.line);
         self.assume("a word of scalar memory that nothing wrote".to_owned(), line)
-    }
-
-    fn outside<O: Observer>(&mut self, op: &Op, observer: &mut O) -> u64 {
-        let program = self.program;
-        let Some(source) = program.outside.get(op.extra as usize) else { return 0 };
-        match source {
-            Source::Address { index, .. } => {
-                let operand = program.operands.iter().find(|o| o.index == *index);
-                u64::from(operand.map_or(0, |o| o.address))
-            }
-            Source::Scalar { index } => match self.inputs.scalars.get(index) {
-                Some(v) => u64::from(*v),
-                None => self.assume(format!("scalar operand {index}"), 0),
-            },
-            Source::Vector { line } => match observer.vector_value(source, op) {
-                Some(v) => u64::from(v),
-                None => self.assume("a vector element".to_owned(), *line),
-            },
-            Source::Loader { line } => self.assume("a value of the loader".to_owned(), *line),
-        }
-    }
-
-    fn transfer<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<()> {
-        let program = self.program;
-        let Some(t) = program.transfers.get(op.extra as usize) else { return Ok(()) };
-        let (granules, flag) = (self.reg(t.size) as u32, self.reg(t.flag) as u32);
-        *self.flags.entry(flag).or_default() += i64::from(granules);
-        self.out.transfers += 1;
-        let bytes = u64::from(granules) * 32;
-        self.out.hbm_read += if t.direction.reads_hbm() { bytes } else { 0 };
-        self.out.hbm_written += if t.direction.writes_hbm() { bytes } else { 0 };
-        self.fact(t.instr, granules, flag);
-        let from = match t.direction {
-            Direction::HbmToSmem => "hbm",
-            Direction::VmemToSmem => "vmem",
-            _ => "",
-        };
-        if !from.is_empty() {
-            self.table(from, self.reg(t.src) as u32, self.reg(t.dst) as u32, granules);
-        }
-        if O::EVERY_BUNDLE {
-            observer.transfer(Started {
-                transfer: t,
-                src: self.reg(t.src) as u32,
-                dst: self.reg(t.dst) as u32,
-                granules,
-                flag,
-                strides: t.strides.map(|s| s.map(|r| self.reg(r) as u32)),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// What a transfer from `space` does to scalar memory: words of a known table come in, and what else was there is
-    /// not known any more.
-    fn table(&mut self, space: &str, src: u32, dst: u32, granules: u32) {
-        let inputs = self.inputs;
-        let count = granules.min(LARGEST_TABLE / 8) * 8;
-        self.smem.forget(dst, count);
-        for operand in self.program.operands.iter().filter(|o| o.space == space) {
-            let Some(words) = inputs.tables.get(&operand.index) else { continue };
-            let offset = src.wrapping_sub(transfer_address(operand, self.listing.chip)) as usize * 8;
-            for (i, word) in words.iter().skip(offset).take(count as usize).enumerate() {
-                self.smem.store(dst.wrapping_add(i as u32), u64::from(*word));
-            }
-        }
-    }
-
-    /// Tables of operands that are in scalar memory from the start.
-    fn preload(&mut self) {
-        for operand in self.program.operands.iter().filter(|o| o.space == "smem") {
-            let words = self.inputs.tables.get(&operand.index).map_or(&[][..], Vec::as_slice);
-            for (i, word) in words.iter().take(LARGEST_TABLE as usize).enumerate() {
-                self.smem.store(operand.address.wrapping_add(i as u32), u64::from(*word));
-            }
-        }
     }
 
     /// Counts a run of bundles and holds the limit.

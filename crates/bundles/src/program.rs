@@ -5,6 +5,7 @@
 //! a cycle is broken by a temporary.
 
 mod lower;
+mod order;
 mod outside;
 mod shadow;
 mod shape;
