@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::params::{Lift, Params};
 use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Value};
-use crate::ops::{Gives, Meaning, Slot, Unit};
+use crate::ops::{RowBits, Gives, Meaning, Slot, Unit};
 use crate::program::Program;
 
 /// Timed registers: scalars, predicates, vectors, masks, then tokens of the scalar side.
@@ -137,6 +137,9 @@ struct Place {
     base: (u8, u32),
     offset: i64,
 }
+
+/// The bit beside the number of a multiply's results which says that its rows are of 8 bits.
+pub const NARROW: u16 = 1 << 15;
 
 /// Prepares a program.
 pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
@@ -284,6 +287,7 @@ impl Items {
                 let row = Params::row(bits);
                 rest.push(item(Act::NeedMatrix, unit, 0, 0));
                 let (occupancy, results) = (pick(&params.matmul, row), pick(&params.results, row));
+                let results = results | if bits == RowBits::B8 { u64::from(NARROW) } else { 0 };
                 if instr.op.has_slot && listing.name(instr).contains("mrb") {
                     let m = (occupancy << 16 | results) as u32;
                     rest.push(item(Act::MatmulSlot, unit, instr.op.slot, m));

@@ -50,6 +50,8 @@ pub struct Path {
 pub struct Params {
     /// The chip.
     pub chip: Chip,
+    /// Bytes of a granule.
+    pub granule_bytes: f64,
     /// Whether transfers share bandwidth.
     pub shared: bool,
     /// Delay slots.
@@ -123,6 +125,7 @@ impl Params {
         let operand = |n: u64| if lifted(Lift::OperandLatency) { 1 } else { n };
         Params {
             chip: machine.chip,
+            granule_bytes: machine.facts.granule.value.max(1.0),
             shared: timing.sharing == Sharing::Shared,
             shadow: match timing.issue.delay_slots.whole() {
                 0 => Shadow::Marks,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use tilewright_diag::Result;
 
+use super::background::Background;
 use super::Cause;
 use super::delta::Delta;
 use super::items::{self, Act, Item, Items};
@@ -89,6 +90,24 @@ impl<'p> Simulator<'p> {
         sim
     }
 
+    /// Takes up transfers that are in flight as the execution starts; shared memory only.
+    pub fn resume(&mut self, flying: &[Background]) {
+        self.state.memory.resume(flying);
+        self.at = if self.remembers() { self.name_state() } else { None };
+    }
+
+    /// What is left of them now.
+    pub fn pause(&mut self) -> Vec<Background> {
+        self.hold();
+        self.state.memory.advance(self.now);
+        self.state.memory.pause(self.now)
+    }
+
+    /// While another's transfer uses the memory, no state repeats.
+    fn remembers(&self) -> bool {
+        self.remember && !self.state.memory.is_shared_with_background()
+    }
+
     /// What each bundle means for time.
     pub fn items(&self) -> &Items {
         &self.items
@@ -129,14 +148,19 @@ impl<'p> Simulator<'p> {
         id
     }
 
-    /// Replays a segment bundle by bundle.
-    fn replay(&mut self, segment: &Segment<'_>) {
+    /// Sees to it that `state` holds the present state.
+    fn hold(&mut self) {
         if !self.held {
             if let Some(words) = self.at.and_then(|id| self.states.get(id as usize)) {
                 self.state.load(&self.params, self.now, words);
             }
             self.held = true;
         }
+    }
+
+    /// Replays a segment bundle by bundle.
+    fn replay(&mut self, segment: &Segment<'_>) {
+        self.hold();
         self.delta.clear();
         let start = self.now;
         let mut path = Bits { words: segment.bits, at: 0, left: 0, word: 0 };
@@ -316,19 +340,19 @@ impl State {
             }
             Act::Matmul => {
                 take(&mut self.mxu_free, unit, issue, item.m, &mut delta.matrix_busy);
-                delta.matrix_results += u64::from(item.n);
+                let results = delta.multiplied(item.n);
                 let latency = params.matmul_latency.get(usize::from(unit >= 2)).copied().unwrap_or(0) as i64;
                 if let Some(q) = self.matrix.get_mut(unit) {
-                    for i in 0..i64::from(item.n) {
+                    for i in 0..i64::from(results) {
                         push(q, issue + latency + i * params.matmul_spacing as i64);
                     }
                 }
             }
             Act::MatmulSlot => {
                 take(&mut self.mxu_free, unit, issue, item.m >> 16, &mut delta.matrix_busy);
-                delta.matrix_results += u64::from(item.m & 0xffff);
+                let results = delta.multiplied(item.m as u16);
                 let first = params.matmul_latency.first().copied().unwrap_or(0);
-                for i in 0..(item.m & 0xffff) as usize {
+                for i in 0..usize::from(results) {
                     let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
                     if let Some(s) = self.slots.get_mut(slot) {
                         *s = issue + (first + i as u64 * params.matmul_spacing) as i64;
@@ -440,7 +464,7 @@ impl Observer for Simulator<'_> {
             }
         }
         self.replay(&segment);
-        let next = if self.remember { self.name_state() } else { None };
+        let next = if self.remembers() { self.name_state() } else { None };
         match (from, next) {
             (Some(from), Some(next)) => {
                 self.remembered +=
