@@ -184,8 +184,7 @@ pub fn simulate_with(listing: &Listing, options: &Options, params: Params) -> Re
         s.1 += operands;
     }
     let cycles = total.cycles + operands;
-    let flying =
-        paused.unwrap_or_else(|| options.flying.iter().filter_map(|b| b.aged(cycles)).collect());
+    let flying = paused.unwrap_or_else(|| options.flying.iter().filter_map(|b| b.aged(cycles)).collect());
     let stalled: u64 = stalls.iter().map(|s| s.1).sum();
     stalls.retain(|s| s.1 > 0);
     Ok(Report {

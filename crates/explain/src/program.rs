@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tilewright_bundles::folder;
 use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::{Computation, Instruction, Module};
 
-/// One op of the program in the order in which ops run.
+/// One instruction that takes time, begins something that runs beside the ops, or waits for its end.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
     /// Where it stands.
@@ -14,6 +15,26 @@ pub struct Step<'a> {
     pub instruction: &'a Instruction,
     /// How often it runs; `None` where the trip count of a loop around it is not known before the run.
     pub count: Option<u64>,
+    /// Whether it has a listing.
+    pub listed: bool,
+    /// The instruction that ends what this one begins.
+    pub ended_by: Option<&'a Instruction>,
+    /// The instruction that began what this one ends.
+    pub begun_by: Option<&'a Instruction>,
+}
+
+/// A program in the order in which it runs.
+#[derive(Clone, Debug)]
+pub enum Item<'a> {
+    /// A step.
+    Step(Step<'a>),
+    /// The end of a loop whose body stands once, from this item on.
+    LoopEnd {
+        /// The body's first item.
+        first: usize,
+        /// How often it runs, where that is known.
+        trips: Option<u64>,
+    },
 }
 
 /// A dump's texts, sorted out.
@@ -49,7 +70,7 @@ impl<'a> Program<'a> {
         let module = tilewright_hlo::parse(&files[*module], module)?;
         let mut listings = BTreeMap::new();
         for (file, text) in files {
-            let Some(op) = op_of(file) else { continue };
+            let Some((_, op)) = folder::split(file) else { continue };
             if listings.insert(op, (file.as_str(), text.as_str())).is_some() {
                 return Err(fault(format!("the dump holds two listings of `{op}`")));
             }
@@ -60,11 +81,21 @@ impl<'a> Program<'a> {
         Ok(Program { module, listings })
     }
 
-    /// The ops that have a listing, in the order in which they run, loops entered.
-    pub fn steps(&self) -> Vec<Step<'_>> {
-        let mut steps = Vec::new();
-        self.walk(self.module.entry(), Some(1), 0, &mut steps);
-        steps
+    /// What the program does, in the order in which it runs, loops entered.
+    pub fn items(&self) -> Vec<Item<'_>> {
+        let mut items = Vec::new();
+        self.walk(self.module.entry(), Some(1), 0, &mut items);
+        items
+    }
+
+    /// Names of the ops that have a listing.
+    pub fn ops(&self) -> impl Iterator<Item = &str> {
+        self.listings.keys().copied().filter(|op| !FRAME.contains(op))
+    }
+
+    /// Devices that the program is split over.
+    pub fn devices(&self) -> usize {
+        self.module.partitions.saturating_mul(self.module.replicas)
     }
 
     fn walk<'s>(
@@ -72,11 +103,22 @@ impl<'a> Program<'a> {
         computation: &'s Computation,
         count: Option<u64>,
         depth: usize,
-        steps: &mut Vec<Step<'s>>,
+        items: &mut Vec<Item<'s>>,
     ) {
+        // What ends a start: its `-done`, through any `-update`s.
+        let mut ends: BTreeMap<&str, &Instruction> = BTreeMap::new();
+        for instruction in computation.instructions.iter().filter(|i| i.opcode.ends_with("-done")) {
+            if let Some(start) = begun_by(computation, instruction) {
+                ends.insert(&start.name, instruction);
+            }
+        }
         for instruction in &computation.instructions {
-            if self.listings.contains_key(instruction.name.as_str()) {
-                steps.push(Step { computation, instruction, count });
+            let listed = self.listings.contains_key(instruction.name.as_str());
+            let done = instruction.opcode.ends_with("-done");
+            let begun_by = if done { begun_by(computation, instruction) } else { None };
+            let ended_by = ends.get(instruction.name.as_str()).copied();
+            if listed || begun_by.is_some() || ended_by.is_some() || is_exchange(&instruction.opcode) {
+                items.push(Item::Step(Step { computation, instruction, count, listed, ended_by, begun_by }));
                 continue;
             }
             let inner = |name: &str| instruction.called(name).and_then(|n| self.module.computation(n));
@@ -85,14 +127,27 @@ impl<'a> Program<'a> {
                 "while" => {
                     let trips = trip_count(&self.module, computation, instruction);
                     let count = count.zip(trips).and_then(|(a, b)| a.checked_mul(b));
-                    if let Some(body) = inner("body") {
-                        self.walk(body, count, depth + 1, steps);
+                    let first = items.len();
+                    for part in ["condition", "body"].into_iter().filter_map(inner) {
+                        self.walk(part, count, depth + 1, items);
+                    }
+                    items.push(Item::LoopEnd { first, trips });
+                }
+                "call" => {
+                    if let Some(called) = inner("to_apply").or(inner("calls")) {
+                        self.walk(called, count, depth + 1, items);
                     }
                 }
-                "call" | "async-start" | "call-start" => {
-                    if let Some(called) = inner("to_apply").or(inner("calls")).or(inner("called_computation"))
-                    {
-                        self.walk(called, count, depth + 1, steps);
+                "conditional" => {
+                    // Which branch runs is not known before the run: each is counted.
+                    let branches = instruction.attribute("branch_computations").unwrap_or_default();
+                    let named = branches
+                        .trim_matches(['{', '}'])
+                        .split(',')
+                        .map(|b| b.trim().trim_start_matches('%'));
+                    let both = ["true_computation", "false_computation"].into_iter().filter_map(inner);
+                    for branch in named.filter_map(|b| self.module.computation(b)).chain(both) {
+                        self.walk(branch, count, depth + 1, items);
                     }
                 }
                 _ => {}
@@ -101,16 +156,21 @@ impl<'a> Program<'a> {
     }
 }
 
-/// `1796087770779157736-fusion.1-03-final_bundles.txt` is the listing of `fusion.1`.
-fn op_of(file: &str) -> Option<&str> {
-    let rest = file.strip_suffix("-final_bundles.txt")?;
-    if rest.ends_with("schedule-analysis_final_bundles") || file.contains("-schedule-analysis_") {
-        return None;
+/// Whether an instruction exchanges data with other devices and is done when it ends.
+fn is_exchange(opcode: &str) -> bool {
+    crate::collective::KINDS.contains(&opcode)
+}
+
+/// The start that a `-done` ends.
+fn begun_by<'a>(computation: &'a Computation, done: &Instruction) -> Option<&'a Instruction> {
+    let mut at = computation.instruction(done.operands.first()?)?;
+    for _ in 0..DEEPEST {
+        if at.opcode.ends_with("-start") {
+            return Some(at);
+        }
+        at = computation.instruction(at.operands.first()?)?;
     }
-    let (rest, number) = rest.rsplit_once('-')?;
-    let (time, op) = rest.split_once('-')?;
-    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    (digits(number) && digits(time)).then_some(op)
+    None
 }
 
 /// How often a loop runs, where its text tells: an index that counts up from a constant by a constant while it is below
@@ -204,9 +264,16 @@ ENTRY %main (a: f32[8]) -> (s32[], f32[8]) {
     fn loops_are_entered_as_often_as_they_run() {
         let files = dump();
         let program = Program::of(&files, "d").unwrap();
-        let steps: Vec<(&str, Option<u64>)> =
-            program.steps().iter().map(|s| (s.instruction.name.as_str(), s.count)).collect();
+        let items = program.items();
+        let steps: Vec<(&str, Option<u64>)> = items
+            .iter()
+            .filter_map(|i| match i {
+                Item::Step(s) => Some((s.instruction.name.as_str(), s.count)),
+                Item::LoopEnd { .. } => None,
+            })
+            .collect();
         assert_eq!(steps, [("fusion.1", Some(1)), ("inner", Some(4))]);
+        assert!(matches!(items[2], Item::LoopEnd { first: 1, trips: Some(4) }));
     }
 
     #[test]

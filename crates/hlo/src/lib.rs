@@ -4,6 +4,7 @@
 //! computations, source lines; all other attributes are kept as text. [`parse`] is strict about what it understands and
 //! names the line of what it does not.
 
+mod groups;
 mod parse;
 mod shape;
 mod work;
@@ -23,6 +24,10 @@ pub struct Module {
     pub computations: Vec<Computation>,
     /// Which of them is the entry.
     pub entry: usize,
+    /// Devices that one copy of the program is split over.
+    pub partitions: usize,
+    /// Copies of the program that run together.
+    pub replicas: usize,
     by_name: HashMap<String, usize>,
 }
 

@@ -16,8 +16,14 @@ const DEEPEST: usize = 64;
 /// # Errors
 /// `tpu/hlo` (class request), with the line and what was expected there.
 pub fn parse(text: &str, file: &str) -> Result<Module> {
-    let mut module =
-        Module { name: String::new(), computations: Vec::new(), entry: usize::MAX, by_name: HashMap::new() };
+    let mut module = Module {
+        name: String::new(),
+        computations: Vec::new(),
+        entry: usize::MAX,
+        partitions: 1,
+        replicas: 1,
+        by_name: HashMap::new(),
+    };
     let mut open: Option<(Computation, bool)> = None;
     let mut lines = text.lines().enumerate();
     while let Some((i, raw)) = lines.next() {
@@ -41,6 +47,12 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
         }
         if let Some(rest) = line.strip_prefix("HloModule ") {
             module.name = rest.split([',', ' ']).next().unwrap_or_default().to_string();
+            let count = |key: &str| {
+                let (_, value) = rest.split_once(key)?;
+                value.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|n| *n > 0)
+            };
+            module.partitions = count(", num_partitions=").unwrap_or(1);
+            module.replicas = count(", replica_count=").unwrap_or(1);
         } else if line == "}" || line.starts_with("}, ") {
             let Some((computation, is_entry)) = open.take() else {
                 return Err(fault(("a `}` that closes nothing", line)));

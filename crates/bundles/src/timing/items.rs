@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::params::{Lift, Params};
 use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Value};
-use crate::ops::{RowBits, Gives, Meaning, Slot, Unit};
+use crate::ops::{Gives, Meaning, RowBits, Slot, Unit};
 use crate::program::Program;
 
 /// Timed registers: scalars, predicates, vectors, masks, then tokens of the scalar side.

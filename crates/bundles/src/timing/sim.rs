@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use tilewright_diag::Result;
 
-use super::background::Background;
 use super::Cause;
+use super::background::Background;
 use super::delta::Delta;
 use super::items::{self, Act, Item, Items};
 use super::params::{Params, Path};
