@@ -1,4 +1,4 @@
-//! Writes what the TPU compiler prints of a StableHLO file: `tpu_dump FILE.mlir tpu-v5e FOLDER [estimate]`.
+//! Writes what the TPU compiler prints of a StableHLO file: `tpu_dump FILE.mlir tpu-v5e FOLDER [estimate] [trace]`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,12 @@ fn main() -> Result<()> {
     let (file, target, folder, more) = match words.as_slice() {
         ["worker"] => return serve(work),
         [file, target, folder, more @ ..] => (*file, *target, Path::new(*folder), more),
-        _ => return Err(Diagnostic::request("cli/usage", "tpu_dump FILE.mlir TARGET FOLDER [estimate]")),
+        _ => {
+            return Err(Diagnostic::request(
+                "cli/usage",
+                "tpu_dump FILE.mlir TARGET FOLDER [estimate] [trace]",
+            ));
+        }
     };
     let io = |e: std::io::Error| Diagnostic::request("cli/file", e.to_string());
     let module = std::fs::read(file).map_err(io)?;
@@ -26,6 +31,7 @@ fn main() -> Result<()> {
         topology: Topology::fitting(Chip::parse(target)?, partitions),
         partitions,
         estimate: more.contains(&"estimate"),
+        trace: more.contains(&"trace"),
         limit: Duration::from_secs(300),
         worker: &["worker"],
     };

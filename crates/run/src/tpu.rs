@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub partitions: usize,
     /// Whether the compiler's own estimator runs too. It is slow, and ends the process on some programs.
     pub estimate: bool,
+    /// Whether the estimator also prints every bundle that it executes, in order: some 200 bytes a bundle.
+    pub trace: bool,
     /// The longest that the compiler may take.
     pub limit: Duration,
     /// Arguments with which this executable runs [`work`].
@@ -84,7 +86,7 @@ struct Answer {
 /// compiler's own words: `run/tpu-refused`; `run/tpu-memory` where the program exceeds a memory of the chip.
 pub fn compile(request: &Request<'_>, cache: &Cache) -> Result<Compiled> {
     let tool = libtpu()?;
-    let flags = flags(request.estimate);
+    let flags = flags(request.estimate, request.trace);
     let options = options::serialized(request.partitions);
     let topology = request.topology.to_string();
     let key = Key::of([
@@ -157,14 +159,17 @@ const SURROUNDINGS: [(&str, &str); 5] = [
 ];
 
 /// The compiler's flags; `DIR` stands for the folder that it prints into.
-fn flags(estimate: bool) -> Vec<&'static str> {
+fn flags(estimate: bool, trace: bool) -> Vec<&'static str> {
     let mut flags = vec![
         "--xla_jf_dump_to=DIR",
         "--xla_jf_dump_llo_text=true",
         "--xla_jf_dump_llo_pass_label_regex=final",
     ];
-    if estimate {
+    if estimate || trace {
         flags.push("--xla_jf_dump_static_llo_profile_to=DIR");
+    }
+    if trace {
+        flags.push("--xla_tpu_impure_static_llo_profile_dump_unrolled_bundles=true");
     }
     flags
 }

@@ -58,6 +58,7 @@ fn request<'a>(module: &'a str, chip: Chip, worker: &'a [&'a str]) -> Request<'a
         topology: Topology::fitting(chip, 1),
         partitions: 1,
         estimate: false,
+        trace: false,
         limit: Duration::from_secs(300),
         worker,
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tilewright_diag::{Diagnostic, Result, Span};
 
-/// The texts of a dump folder that are read here: bundle listings, their utilisation tables, the optimised HLO, profiles.
+/// The texts of a dump folder that are read here: bundle listings, their utilisation tables, the optimised HLO, profiles,
+/// traces (`OP_bundles.txt`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Dump {
@@ -16,7 +17,7 @@ pub struct Dump {
 
 /// Endings of the files that are kept.
 const KEPT: [&str; 5] = [
-    "final_bundles.txt",
+    "_bundles.txt",
     "final_hlo-static-per-bundle-utilization.txt",
     "TLP-hlo.txt",
     "static_llo_profile.textproto",

@@ -152,6 +152,7 @@ impl Program {
             topology,
             partitions,
             estimate: false,
+            trace: false,
             limit: args.limit,
             worker: &worker::TPU,
         };
