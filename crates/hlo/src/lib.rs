@@ -4,6 +4,7 @@
 //! computations, source lines; all other attributes are kept as text. [`parse`] is strict about what it understands and
 //! names the line of what it does not.
 
+mod frames;
 mod groups;
 mod parse;
 mod shape;
@@ -58,6 +59,8 @@ pub struct Instruction {
     pub attributes: Vec<(String, String)>,
     /// Line of the text, from 1.
     pub line: usize,
+    /// Where its `stack_frame_id` leads.
+    frame: Option<frames::Place>,
 }
 
 impl Module {
@@ -114,6 +117,9 @@ impl Instruction {
             let rest = &metadata[metadata.find(&format!("{name}="))? + name.len() + 1..];
             Some(rest.trim_start_matches('"').split(['"', ' ', '}']).next()?.to_string())
         };
-        Some((field("source_file")?, field("source_line")?.parse().ok()?))
+        match &self.frame {
+            Some((file, line)) => Some((file.to_string(), *line)),
+            None => Some((field("source_file")?, field("source_line")?.parse().ok()?)),
+        }
     }
 }
