@@ -5,8 +5,10 @@
 //! bandwidth, and a latency a hop. Link bandwidths are published; the latency is assumed (see `hw`). Nothing of it was
 //! measured.
 
-use tilewright_hlo::{Array, Computation, Instruction, Module};
+use tilewright_hlo::{Array, Instruction};
 use tilewright_hw::{Chip, Machine};
+
+use crate::program::Inner;
 
 /// How devices are arranged: sizes along the axes, the one along which neighbours have consecutive numbers first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +32,8 @@ pub struct Collective {
     pub devices: usize,
 }
 
-/// Opcodes of exchanges that are done when they end.
-pub const KINDS: [&str; 7] = [
+/// Opcodes of exchanges, less the `-start` of those that run beside other ops.
+const KINDS: [&str; 7] = [
     "all-reduce",
     "all-gather",
     "reduce-scatter",
@@ -41,51 +43,31 @@ pub const KINDS: [&str; 7] = [
     "collective-broadcast",
 ];
 
-/// The exchange that an instruction is, starts, or holds in its fused computation.
-pub fn of(
-    module: &Module,
-    computation: &Computation,
-    instruction: &Instruction,
-    mesh: &Mesh,
-    machine: &Machine,
-) -> Option<Collective> {
-    let kind = |i: &Instruction| {
-        let opcode = i.opcode.strip_suffix("-start").unwrap_or(&i.opcode);
-        KINDS.into_iter().find(|k| *k == opcode)
-    };
-    if let Some(kind) = kind(instruction) {
-        return cost(kind, computation, instruction, mesh, machine);
-    }
-    if !["fusion", "async-start", "call", "custom-call"].contains(&instruction.opcode.as_str()) {
-        return None;
-    }
-    let inner = ["calls", "called_computation", "to_apply"].iter().find_map(|a| instruction.called(a))?;
-    let inner = module.computation(inner)?;
-    inner.instructions.iter().find_map(|i| cost(kind(i)?, inner, i, mesh, machine))
+/// Which exchange an instruction is or starts.
+pub fn kind(instruction: &Instruction) -> Option<&'static str> {
+    let opcode = instruction.opcode.strip_suffix("-start").unwrap_or(&instruction.opcode);
+    KINDS.into_iter().find(|k| *k == opcode)
 }
 
-fn cost(
-    kind: &str,
-    computation: &Computation,
-    instruction: &Instruction,
-    mesh: &Mesh,
-    machine: &Machine,
-) -> Option<Collective> {
+/// What an exchange costs; where its text does not say between which devices it is, between all.
+pub fn cost(inner: Inner<'_>, mesh: &Mesh, machine: &Machine) -> Option<Collective> {
+    let Inner { computation, instruction } = inner;
+    let kind = kind(instruction)?;
     let bytes = |arrays: Vec<&Array>| arrays.iter().map(|a| a.padded_bytes() as f64).sum::<f64>();
     let operands = instruction.operands.iter().filter_map(|o| computation.instruction(o));
     let given: f64 = operands.map(|o| bytes(o.shape.arrays())).sum();
     let link = machine.ici.link_bandwidth.value;
     let hop = machine.ici.hop_latency.value;
     let (axes, devices) = if kind == "collective-permute" {
-        let pairs = instruction.source_target_pairs()?;
-        let far = pairs.iter().map(|(a, b)| mesh.distance(*a, *b)).max()?;
+        let pairs = instruction.source_target_pairs().unwrap_or_default();
+        let far = pairs.iter().map(|(a, b)| mesh.distance(*a, *b)).max().unwrap_or(1);
         // Neighbours that all shift the same way share each link as often as they shift far.
         let seconds = given * far as f64 / link + far as f64 * hop;
         return Some(Collective { kind: kind.to_string(), bytes: given, seconds, devices: pairs.len() });
     } else {
-        let groups = instruction.replica_groups(mesh.devices())?;
-        let group = groups.first()?;
-        (mesh.axes(group), group.len())
+        let groups = instruction.replica_groups(mesh.devices()).unwrap_or_default();
+        let group = groups.into_iter().next().unwrap_or_else(|| (0..mesh.devices()).collect());
+        (mesh.axes(&group), group.len())
     };
     let n = devices.max(1) as f64;
     let links: f64 = axes.iter().map(|a| a.links()).sum::<f64>().max(1.0);
@@ -189,7 +171,8 @@ ENTRY %main (a: bf16[1024,1024]) -> bf16[1024,1024] {{
         let module = tilewright_hlo::parse(&text, "t").unwrap();
         let mesh = Mesh { sizes: sizes.to_vec(), chip };
         let machine = Machine::of(chip).unwrap();
-        of(&module, module.entry(), module.entry().root(), &mesh, machine).unwrap().seconds
+        let inner = Inner { computation: module.entry(), instruction: module.entry().root() };
+        cost(inner, &mesh, machine).unwrap().seconds
     }
 
     /// By hand: 2 MiB over links of 50 GB/s (v5e), 1 µs a hop.

@@ -12,12 +12,12 @@ use tilewright_hlo::Instruction;
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
-use crate::collective::Mesh;
+use crate::collective::{Collective, Mesh};
 use crate::cost;
 use crate::hot;
 use crate::program::{Item, Program, Step};
 use crate::report::{Clock, Exchange, OpReport, Saving, TargetReport};
-use crate::timeline::{self, Ran};
+use crate::timeline::{self, Copy, Ended, Ran, What};
 
 pub use tilewright_bundles::timing::Model;
 
@@ -100,13 +100,18 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
         .iter()
         .zip(&ran)
         .filter_map(|(item, ran)| match item {
-            // What only begins something is told of where it ends.
-            Item::Step(step) if step.listed || step.ended_by.is_none() => Some((step, ran)),
-            _ => None,
+            Item::Step(step) => Some((step, ran)),
+            Item::LoopEnd { .. } => None,
         })
         .collect();
-    let mut ops: Vec<OpReport> =
-        steps.par_iter().map(|(step, ran)| op(&program, step, ran, &context)).collect();
+    let mut ops: Vec<OpReport> = steps
+        .par_iter()
+        .filter(|(step, ran)| step.listed || ran.exchange.is_some())
+        .map(|(step, ran)| op(&program, step, ran, &context))
+        .collect();
+    for (step, ran) in &steps {
+        ops.extend(ran.ended.iter().map(|ended| beside(&program, step, ended, machine)));
+    }
     ops.push(frame(&program, &steps, machine));
     if let Some(wanted) = request.listing {
         for (step, ran) in steps.iter().filter(|(s, _)| s.instruction.name == wanted) {
@@ -184,13 +189,14 @@ fn notes(chip: Chip, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<Strin
             "{unknown} ops run in loops whose trip count is not known before the run: counted once"
         ));
     }
-    for (step, ran) in steps.iter().filter(|(_, r)| r.copy.is_some_and(|c| c.prefetched)) {
-        let name = step.begun_by.map_or("", |i| i.name.as_str());
-        notes.push(format!(
-            "{name} fetches an operand while the program before this one runs, taken for this one too; after another, or \
-             alone, it costs {:.0} cycles more",
-            ran.hidden
-        ));
+    for ended in steps.iter().flat_map(|(_, ran)| &ran.ended) {
+        if matches!(&ended.what, What::Copy(copy) if copy.prefetched) {
+            notes.push(format!(
+                "{} fetches an operand while the program before this one runs, taken for this one too; after another, or \
+                 alone, it costs {:.0} cycles more",
+                ended.name, ended.hidden
+            ));
+        }
     }
     if ops.iter().any(|o| o.exchange.is_some()) {
         notes.push(
@@ -205,29 +211,24 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) 
     let machine = context.machine;
     let count = step.count.unwrap_or(1);
     let times = count as f64;
-    // What runs beside the ops goes by the name of what began it.
-    let instruction = step.begun_by.unwrap_or(step.instruction);
+    let instruction = step.instruction;
     let mut report = OpReport {
-        kind: kind(program, step, ran),
-        shape: step.instruction.shape.to_string(),
-        source: instruction.source().map(|(file, line)| format!("{file}:{line}")),
+        kind: ran.exchange.as_ref().map_or_else(|| kind(program, instruction), kind_of_exchange),
+        shape: instruction.shape.to_string(),
+        source: source(instruction),
         count,
         cycles: ran.cycles * times,
         seconds: ran.cycles * times / machine.facts.clock.value,
-        hidden_seconds: ran.hidden * times / machine.facts.clock.value,
         useful_flops: useful(program, step).map(|f| f * times),
         vmem_bytes: vmem(step),
-        exchange: ran.exchange.as_ref().map(|e| Exchange {
-            kind: e.kind.clone(),
-            devices: e.devices,
-            bytes: e.bytes,
-            seconds: e.seconds,
-        }),
+        exchange: ran.exchange.as_ref().map(exchange),
         time_is: ran.model,
         fault: ran.fault.as_ref().map(ToString::to_string),
         ..OpReport::named(&instruction.name)
     };
+    let mut simulated = 0.0;
     if let Some((listing, cost)) = &ran.simulated {
+        simulated = cost.cycles as f64;
         fill(&mut report, cost, machine, ran.cycles, times);
         let inputs = context.inputs(program, step);
         let without = |(of, lift): &(&'static str, _)| {
@@ -236,18 +237,11 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) 
             Some(Saving { of, cycles: saved * times, share: saved / ran.cycles.max(1.0) })
         };
         report.savings = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
-    } else if let Some(copy) = ran.copy {
-        let both = matches!(copy.direction, Direction::HbmToHbm);
-        report.hbm_bytes = copy.bytes * if both { 2.0 } else { 1.0 } * times;
     }
-    let aside = ran.cycles - ran.simulated.as_ref().map_or(0.0, |(_, r)| r.cycles as f64);
-    if aside > 0.0 && ran.fault.is_none() {
-        let of = match (&ran.exchange, ran.copy) {
-            (Some(_), _) => "links between chips",
-            (None, Some(_)) => "HBM bandwidth",
-            (None, None) => "another core's work",
-        };
-        report.savings.push(Saving { of, cycles: aside * times, share: aside / ran.cycles });
+    let on_links = ran.cycles - simulated;
+    if ran.exchange.is_some() && on_links > 0.0 {
+        let share = on_links / ran.cycles;
+        report.savings.push(Saving { of: "links between chips", cycles: on_links * times, share });
     }
     report.savings.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
     if let Some(most) = report.savings.first().filter(|s| s.share >= LIMITS) {
@@ -255,8 +249,59 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) 
         report.advice.extend(advice::of_limiter(most));
     }
     report.advice.extend(advice::of_waste(&report));
-    report.advice.extend(advice::of_padding(&program.module, step.computation, step.instruction));
+    report.advice.extend(advice::of_padding(&program.module, step.computation, instruction));
     report
+}
+
+/// Something that ran beside the ops: what it costs is what was waited for it.
+fn beside(program: &Program<'_>, step: &Step<'_>, ended: &Ended, machine: &Machine) -> OpReport {
+    let count = step.count.unwrap_or(1);
+    let times = count as f64;
+    let begun = step.computation.instruction(&ended.name);
+    let (kind, of) = match &ended.what {
+        What::Copy(copy) => (kind_of_copy(copy), "HBM bandwidth"),
+        What::Exchange(exchange) => (kind_of_exchange(exchange), "links between chips"),
+        What::Elsewhere => {
+            let call = begun.map_or_else(String::new, |i| kind(program, i));
+            (format!("{} on another core", call.trim_end_matches("-start")), "another core's work")
+        }
+    };
+    let bytes = match &ended.what {
+        What::Copy(copy) if copy.direction == Direction::HbmToHbm => 2.0 * copy.bytes,
+        What::Copy(copy) => copy.bytes,
+        _ => 0.0,
+    };
+    let cycles = ended.cycles * times;
+    let saving = Saving { of, cycles, share: 1.0 };
+    let costs = ended.cycles > 0.0;
+    OpReport {
+        kind,
+        shape: step.instruction.shape.to_string(),
+        source: begun.or(Some(step.instruction)).and_then(source),
+        count,
+        cycles,
+        seconds: cycles / machine.facts.clock.value,
+        hidden_seconds: ended.hidden * times / machine.facts.clock.value,
+        hbm_bytes: bytes * times,
+        limiter: costs.then_some(of),
+        saving: if costs { 1.0 } else { 0.0 },
+        advice: advice::of_limiter(&saving).filter(|_| costs).into_iter().collect(),
+        savings: if costs { vec![saving] } else { Vec::new() },
+        exchange: match &ended.what {
+            What::Exchange(e) => Some(exchange(e)),
+            _ => None,
+        },
+        time_is: Some(ended.what.model()),
+        ..OpReport::named(&ended.name)
+    }
+}
+
+fn exchange(of: &Collective) -> Exchange {
+    Exchange { kind: of.kind.clone(), devices: of.devices, bytes: of.bytes, seconds: of.seconds }
+}
+
+fn source(instruction: &Instruction) -> Option<String> {
+    instruction.source().map(|(file, line)| format!("{file}:{line}"))
 }
 
 fn fill(report: &mut OpReport, cost: &Report, machine: &Machine, cycles: f64, times: f64) {
@@ -337,24 +382,25 @@ fn scoped(instruction: &Instruction) -> Option<u64> {
     Some(sizes.sum())
 }
 
+fn kind_of_copy(copy: &Copy) -> String {
+    let way = match copy.direction {
+        Direction::HbmToVmem => "from HBM to VMEM",
+        Direction::VmemToHbm => "from VMEM to HBM",
+        Direction::HbmToSmem => "from HBM to SMEM",
+        Direction::SmemToHbm => "from SMEM to HBM",
+        Direction::OnChip => "within the chip",
+        Direction::HbmToHbm => "within HBM",
+        Direction::Host => "to or from the host",
+    };
+    format!("copy {way}")
+}
+
+fn kind_of_exchange(exchange: &Collective) -> String {
+    format!("{} over {}", exchange.kind, exchange.devices)
+}
+
 /// What an op is: of a fusion what its computation is of, of a custom call the kernel's name.
-fn kind(program: &Program<'_>, step: &Step<'_>, ran: &Ran) -> String {
-    if let Some(copy) = ran.copy {
-        let way = match copy.direction {
-            Direction::HbmToVmem => "from HBM to VMEM",
-            Direction::VmemToHbm => "from VMEM to HBM",
-            Direction::HbmToSmem => "from HBM to SMEM",
-            Direction::SmemToHbm => "from SMEM to HBM",
-            Direction::OnChip => "within the chip",
-            Direction::HbmToHbm => "within HBM",
-            Direction::Host => "to or from the host",
-        };
-        return format!("copy {way}");
-    }
-    if let Some(exchange) = &ran.exchange {
-        return format!("{} over {}", exchange.kind, exchange.devices);
-    }
-    let instruction = step.begun_by.unwrap_or(step.instruction);
+fn kind(program: &Program<'_>, instruction: &Instruction) -> String {
     let inner = instruction.called("calls").and_then(|c| program.module.computation(c));
     match (instruction.opcode.as_str(), inner) {
         ("fusion", Some(inner)) => {
@@ -365,11 +411,6 @@ fn kind(program: &Program<'_>, step: &Step<'_>, ran: &Ran) -> String {
         ("custom-call", _) => {
             let target = instruction.attribute("custom_call_target").unwrap_or_default().trim_matches('"');
             if target == "tpu_custom_call" { "Pallas kernel".to_string() } else { target.to_string() }
-        }
-        (opcode, _)
-            if step.begun_by.is_some() && instruction.attribute("async_execution_thread").is_some() =>
-        {
-            format!("{} on another core", opcode.trim_end_matches("-start"))
         }
         (opcode, _) => opcode.to_string(),
     }

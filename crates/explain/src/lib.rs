@@ -14,5 +14,4 @@ mod timeline;
 
 pub use collective::Mesh;
 pub use explain::{Model, Request, devices, explain};
-pub use program::{Item, Program, Step};
 pub use report::{Advice, Clock, Exchange, HotBundle, OpReport, Saving, TargetReport};

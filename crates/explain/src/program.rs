@@ -6,6 +6,8 @@ use tilewright_bundles::folder;
 use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::{Computation, Instruction, Module};
 
+use crate::collective;
+
 /// One instruction that takes time, begins something that runs beside the ops, or waits for its end.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
@@ -17,10 +19,32 @@ pub struct Step<'a> {
     pub count: Option<u64>,
     /// Whether it has a listing.
     pub listed: bool,
-    /// The instruction that ends what this one begins.
-    pub ended_by: Option<&'a Instruction>,
-    /// The instruction that began what this one ends.
-    pub begun_by: Option<&'a Instruction>,
+    /// The exchange that it is, done when it ends.
+    pub exchange: Option<Inner<'a>>,
+    /// What it begins, that runs on beside the steps after it.
+    pub begins: Vec<Beside<'a>>,
+    /// What it waits for, by name.
+    pub ends: Vec<String>,
+}
+
+/// An instruction where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Inner<'a> {
+    /// Its computation.
+    pub computation: &'a Computation,
+    /// It.
+    pub instruction: &'a Instruction,
+}
+
+/// Something that runs beside the steps.
+#[derive(Clone, Debug)]
+pub struct Beside<'a> {
+    /// Its name, of which there is one in its computation.
+    pub name: String,
+    /// The instruction whose result it is.
+    pub done: &'a Instruction,
+    /// The exchange between devices that it is; otherwise it is a copy, or another core's work.
+    pub exchange: Option<Inner<'a>>,
 }
 
 /// A program in the order in which it runs.
@@ -105,20 +129,20 @@ impl<'a> Program<'a> {
         depth: usize,
         items: &mut Vec<Item<'s>>,
     ) {
-        // What ends a start: its `-done`, through any `-update`s.
-        let mut ends: BTreeMap<&str, &Instruction> = BTreeMap::new();
-        for instruction in computation.instructions.iter().filter(|i| i.opcode.ends_with("-done")) {
-            if let Some(start) = begun_by(computation, instruction) {
-                ends.insert(&start.name, instruction);
-            }
-        }
+        let pairs = Pairs::of(&self.module, computation);
         for instruction in &computation.instructions {
             let listed = self.listings.contains_key(instruction.name.as_str());
-            let done = instruction.opcode.ends_with("-done");
-            let begun_by = if done { begun_by(computation, instruction) } else { None };
-            let ended_by = ends.get(instruction.name.as_str()).copied();
-            if listed || begun_by.is_some() || ended_by.is_some() || is_exchange(&instruction.opcode) {
-                items.push(Item::Step(Step { computation, instruction, count, listed, ended_by, begun_by }));
+            let step = pairs.step(Step {
+                computation,
+                instruction,
+                count,
+                listed,
+                exchange: None,
+                begins: Vec::new(),
+                ends: Vec::new(),
+            });
+            if listed || step.exchange.is_some() || !step.begins.is_empty() || !step.ends.is_empty() {
+                items.push(Item::Step(step));
                 continue;
             }
             let inner = |name: &str| instruction.called(name).and_then(|n| self.module.computation(n));
@@ -156,9 +180,91 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Whether an instruction exchanges data with other devices and is done when it ends.
-fn is_exchange(opcode: &str) -> bool {
-    crate::collective::KINDS.contains(&opcode)
+/// What begins and what ends the things of a computation that run beside its steps: a `-start` and its `-done`, or the first
+/// and the last of the fusions that hold the steps of one exchange (of one channel).
+struct Pairs<'a> {
+    starts: BTreeMap<&'a str, &'a Instruction>,
+    /// Exchanges by the instruction that holds them, with their channel.
+    held: BTreeMap<&'a str, Vec<(Option<&'a str>, Inner<'a>)>>,
+    /// First and last holder of each channel.
+    channels: BTreeMap<&'a str, (&'a Instruction, &'a Instruction)>,
+    computation: &'a Computation,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(module: &'a Module, computation: &'a Computation) -> Self {
+        let mut pairs =
+            Pairs { starts: BTreeMap::new(), held: BTreeMap::new(), channels: BTreeMap::new(), computation };
+        for instruction in &computation.instructions {
+            if instruction.opcode.ends_with("-done")
+                && let Some(start) = begun_by(computation, instruction)
+            {
+                pairs.starts.insert(&start.name, instruction);
+            }
+            let exchanges = exchanges(module, computation, instruction);
+            for (channel, _) in &exchanges {
+                let Some(channel) = *channel else { continue };
+                pairs
+                    .channels
+                    .entry(channel)
+                    .and_modify(|e| e.1 = instruction)
+                    .or_insert((instruction, instruction));
+            }
+            if !exchanges.is_empty() {
+                pairs.held.insert(&instruction.name, exchanges);
+            }
+        }
+        pairs
+    }
+
+    /// Fills in what a step begins and ends.
+    fn step(&self, mut step: Step<'a>) -> Step<'a> {
+        let instruction = step.instruction;
+        let name = instruction.name.as_str();
+        let held = self.held.get(name).map_or(&[][..], Vec::as_slice);
+        if instruction.opcode.ends_with("-done") {
+            step.ends.extend(begun_by(self.computation, instruction).map(|start| start.name.clone()));
+            return step;
+        }
+        if let Some(done) = self.starts.get(name) {
+            let exchange = held.first().map(|(_, inner)| *inner);
+            step.begins.push(Beside { name: instruction.name.clone(), done, exchange });
+            return step;
+        }
+        for (channel, inner) in held {
+            match channel.and_then(|c| Some((c, self.channels.get(c)?))) {
+                Some((channel, (first, last))) if first.name != last.name => {
+                    let name = format!("{} (channel {channel})", inner.instruction.opcode);
+                    if first.name == instruction.name {
+                        step.begins.push(Beside { name, done: last, exchange: Some(*inner) });
+                    } else if last.name == instruction.name {
+                        step.ends.push(name);
+                    }
+                }
+                _ => step.exchange = Some(*inner),
+            }
+        }
+        step
+    }
+}
+
+/// The exchanges that an instruction is, or that the computation that it calls holds, with their channels.
+fn exchanges<'a>(
+    module: &'a Module,
+    computation: &'a Computation,
+    instruction: &'a Instruction,
+) -> Vec<(Option<&'a str>, Inner<'a>)> {
+    let one =
+        |computation, i: &'a Instruction| (i.attribute("channel_id"), Inner { computation, instruction: i });
+    if collective::kind(instruction).is_some() {
+        return vec![one(computation, instruction)];
+    }
+    if !["fusion", "async-start", "call-start"].contains(&instruction.opcode.as_str()) {
+        return Vec::new();
+    }
+    let called = ["calls", "called_computation", "to_apply"].iter().find_map(|a| instruction.called(a));
+    let Some(inner) = called.and_then(|c| module.computation(c)) else { return Vec::new() };
+    inner.instructions.iter().filter(|i| collective::kind(i).is_some()).map(|i| one(inner, i)).collect()
 }
 
 /// The start that a `-done` ends.

@@ -10,33 +10,77 @@ use tilewright_bundles::program::Direction;
 use tilewright_bundles::timing::{Background, Params, wait};
 use tilewright_bundles::{Report, parse};
 use tilewright_diag::Diagnostic;
-use tilewright_hlo::{Array, Instruction};
+use tilewright_hlo::Array;
 
 use crate::collective::{self, Collective};
 use crate::cost;
 use crate::explain::Context;
-use crate::program::{Item, Program, Step};
+use crate::program::{Beside, Inner, Item, Program, Step};
 
 /// What one execution of a step took.
 #[derive(Default)]
 pub struct Ran {
-    /// Cycles on the program's clock.
+    /// Cycles on the program's clock, without those in which it waits for what runs beside.
     pub cycles: f64,
-    /// Cycles that ran beside other steps.
-    pub hidden: f64,
     /// What was simulated of it.
     pub simulated: Option<(Listing, Report)>,
     /// Transfers in flight when it began.
     pub flying: Vec<Background>,
-    /// The exchange that it is or ends.
+    /// The exchange that it is.
     pub exchange: Option<Collective>,
-    /// The copy that it ends.
-    pub copy: Option<Copy>,
     /// Why its listing could not be simulated.
     pub fault: Option<Box<Diagnostic>>,
     /// What its time is, where it was not simulated.
     pub model: Option<&'static str>,
+    /// What it waited for.
+    pub ended: Vec<Ended>,
 }
+
+impl Ran {
+    /// Cycles on the program's clock, waits included.
+    pub fn total(&self) -> f64 {
+        self.cycles + self.ended.iter().map(|e| e.cycles).sum::<f64>()
+    }
+}
+
+/// Something that ran beside the steps, and what was left of it to wait for.
+pub struct Ended {
+    /// Its name.
+    pub name: String,
+    /// Cycles that were waited for it.
+    pub cycles: f64,
+    /// Cycles that it ran beside other steps.
+    pub hidden: f64,
+    /// What it was.
+    pub what: What,
+}
+
+/// What runs beside the steps.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A copy.
+    Copy(Copy),
+    /// An exchange between devices.
+    Exchange(Collective),
+    /// Another core's work.
+    Elsewhere,
+}
+
+impl What {
+    /// What its time is.
+    pub fn model(&self) -> &'static str {
+        match self {
+            What::Copy(_) => "a transfer beside the ops, on the same memory",
+            What::Exchange(_) => LINKS,
+            What::Elsewhere => {
+                "another core's work: its result read once and written once over HBM bandwidth, at best"
+            }
+        }
+    }
+}
+
+/// What an exchange's time is.
+const LINKS: &str = "bytes over the links between chips";
 
 /// A copy beside the ops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +94,11 @@ pub struct Copy {
 }
 
 /// Something that runs beside the steps.
-enum Beside {
+enum Flight {
     /// A transfer: its number, and cycles that it takes alone.
     Copy(Copy, u16, f64),
-    /// Something with an end on the program's clock: an exchange, or work of another core.
-    Until { end: f64, cycles: f64, exchange: Option<Collective> },
+    /// Something with an end on the program's clock.
+    Until { end: f64, cycles: f64, what: What },
 }
 
 /// Runs the items in order; for each item, what its step took.
@@ -80,7 +124,6 @@ pub fn run(program: &Program<'_>, items: &[Item<'_>], context: &Context<'_>) -> 
                 Ran::default()
             }
         };
-        clock.now += ran.cycles;
         all.push(ran);
     }
     all
@@ -95,18 +138,24 @@ pub fn expose_prefetches(items: &[Item<'_>], ran: &mut [Ran], params: &Params) {
     };
     let (mut total, mut bytes) = (0.0, 0.0);
     for (item, r) in items.iter().zip(ran.iter()) {
-        total += r.cycles * times(item);
+        total += r.total() * times(item);
         let moved =
             r.simulated.as_ref().map_or(0, |(_, s)| s.outcome.hbm_read + s.outcome.hbm_written) as f64;
-        bytes += (moved + r.copy.filter(|c| !c.prefetched).map_or(0.0, |c| c.bytes)) * times(item);
+        let copied = r.ended.iter().filter_map(|e| match &e.what {
+            What::Copy(copy) if !copy.prefetched => Some(copy.bytes),
+            _ => None,
+        });
+        bytes += (moved + copied.sum::<f64>()) * times(item);
     }
     let taken = bytes / params.granule_bytes * params.path(Direction::HbmToVmem, false).granule;
     let mut idle = (total - taken).max(0.0);
-    for r in ran.iter_mut().filter(|r| r.copy.is_some_and(|c| c.prefetched)) {
-        let exposed = (r.hidden - idle).max(0.0);
-        idle = (idle - r.hidden).max(0.0);
-        r.cycles += exposed;
-        r.hidden -= exposed;
+    for e in ran.iter_mut().flat_map(|r| &mut r.ended) {
+        if matches!(&e.what, What::Copy(copy) if copy.prefetched) {
+            let exposed = (e.hidden - idle).max(0.0);
+            idle = (idle - e.hidden).max(0.0);
+            e.cycles += exposed;
+            e.hidden -= exposed;
+        }
     }
 }
 
@@ -118,7 +167,7 @@ struct Clock<'p> {
     /// When the links are free.
     links: f64,
     flying: Vec<Background>,
-    beside: BTreeMap<String, Beside>,
+    beside: BTreeMap<String, Flight>,
     next: u16,
 }
 
@@ -131,27 +180,31 @@ impl Clock<'_> {
 
     fn step(&mut self, step: &Step<'_>) -> Ran {
         let mut ran = Ran { flying: self.flying.clone(), ..Ran::default() };
+        for name in &step.ends {
+            ran.ended.extend(self.end(name));
+        }
         let context = self.context;
-        let exchange = collective::of(
-            &self.program.module,
-            step.computation,
-            step.instruction,
-            &context.mesh,
-            context.machine,
-        );
+        let exchange = |inner: Option<Inner<'_>>| collective::cost(inner?, &context.mesh, context.machine);
         if step.listed {
+            ran.flying.clone_from(&self.flying);
             self.listing(step, &mut ran);
         }
-        if let Some(start) = step.begun_by {
-            self.end(start, &mut ran);
-        } else if let Some(done) = step.ended_by {
-            self.begin(step, done, exchange, self.now + ran.cycles);
-        } else if let Some(exchange) = exchange {
+        if let Some(exchange) = exchange(step.exchange) {
             // The links and the core work on it together; the longer of the two decides.
             let links = exchange.seconds * context.machine.facts.clock.value;
-            ran.cycles = ran.cycles.max(links);
-            ran.model = Some("bytes over the links between chips");
+            let more = (links - ran.cycles).max(0.0);
+            ran.cycles += more;
+            self.flying = self.flying.iter().filter_map(|b| b.aged(more as u64)).collect();
+            ran.model = Some(LINKS);
             ran.exchange = Some(exchange);
+        }
+        self.now += ran.cycles;
+        for beside in &step.begins {
+            let flight = match exchange(beside.exchange) {
+                Some(exchange) => self.on_links(exchange),
+                None => self.transfer(step, beside),
+            };
+            self.beside.insert(beside.name.clone(), flight);
         }
         ran
     }
@@ -180,23 +233,22 @@ impl Clock<'_> {
         }
     }
 
-    fn begin(&mut self, step: &Step<'_>, done: &Instruction, exchange: Option<Collective>, at: f64) {
-        let name = step.instruction.name.clone();
-        let hz = self.context.machine.facts.clock.value;
-        if let Some(exchange) = exchange {
-            let cycles = exchange.seconds * hz;
-            let end = at.max(self.links) + cycles;
-            self.links = end;
-            self.beside.insert(name, Beside::Until { end, cycles, exchange: Some(exchange) });
-            return;
-        }
-        let bytes: usize = done.shape.arrays().iter().map(|a| a.padded_bytes()).sum();
-        if ["copy-start", "slice-start"].contains(&step.instruction.opcode.as_str())
-            || is_copy(self.program, step)
-        {
+    /// Exchanges take the links one after another.
+    fn on_links(&mut self, exchange: Collective) -> Flight {
+        let cycles = exchange.seconds * self.context.machine.facts.clock.value;
+        let end = self.now.max(self.links) + cycles;
+        self.links = end;
+        Flight::Until { end, cycles, what: What::Exchange(exchange) }
+    }
+
+    fn transfer(&mut self, step: &Step<'_>, beside: &Beside<'_>) -> Flight {
+        let machine = self.context.machine;
+        let bytes: usize = beside.done.shape.arrays().iter().map(|a| a.padded_bytes()).sum();
+        let opcode = step.instruction.opcode.as_str();
+        if ["copy-start", "slice-start"].contains(&opcode) || is_copy(self.program, step) {
             let from = step.instruction.operands.first().and_then(|o| step.computation.instruction(o));
             let from = from.and_then(|i| i.shape.array()).map_or(0, space);
-            let to = done.shape.array().map_or(0, space);
+            let to = beside.done.shape.array().map_or(0, space);
             let copy = Copy {
                 bytes: bytes as f64,
                 direction: direction(from, to),
@@ -207,39 +259,29 @@ impl Clock<'_> {
             if !copy.prefetched {
                 self.flying.push(flight);
             }
-            self.beside.insert(name, Beside::Copy(copy, self.next, flight.alone() as f64));
-            return;
+            return Flight::Copy(copy, self.next, flight.alone() as f64);
         }
         // Another core's work (gathers on SparseCores): what it yields is read once and written once, at best.
-        let cycles = 2.0 * bytes as f64 / self.context.machine.facts.hbm_bandwidth.value * hz;
-        self.beside.insert(name, Beside::Until { end: at + cycles, cycles, exchange: None });
+        let cycles = 2.0 * bytes as f64 / machine.facts.hbm_bandwidth.value * machine.facts.clock.value;
+        Flight::Until { end: self.now + cycles, cycles, what: What::Elsewhere }
     }
 
-    fn end(&mut self, start: &Instruction, ran: &mut Ran) {
-        match self.beside.remove(&start.name) {
-            Some(Beside::Copy(copy, id, alone)) => {
+    /// Waits for something that runs beside.
+    fn end(&mut self, name: &str) -> Option<Ended> {
+        let (cycles, alone, what) = match self.beside.remove(name)? {
+            Flight::Copy(copy, id, alone) => {
                 let (cycles, flying) = wait(&self.context.params, &self.flying, id);
                 self.flying = flying;
-                ran.cycles += cycles as f64;
-                ran.hidden = (alone - cycles as f64).max(0.0);
-                ran.model = Some("a transfer beside the ops, on the same memory");
-                ran.copy = Some(copy);
+                (cycles as f64, alone, What::Copy(copy))
             }
-            Some(Beside::Until { end, cycles, exchange }) => {
+            Flight::Until { end, cycles, what } => {
                 let left = (end - self.now).max(0.0);
                 self.flying = self.flying.iter().filter_map(|b| b.aged(left as u64)).collect();
-                ran.cycles += left;
-                ran.hidden = (cycles - left).max(0.0);
-                ran.model = Some(match exchange {
-                    Some(_) => "bytes over the links between chips",
-                    None => {
-                        "another core's work: its result read once and written once over HBM bandwidth, at best"
-                    }
-                });
-                ran.exchange = exchange;
+                (left, cycles, what)
             }
-            None => {}
-        }
+        };
+        self.now += cycles;
+        Some(Ended { name: name.to_string(), cycles, hidden: (alone - cycles).max(0.0), what })
     }
 }
 

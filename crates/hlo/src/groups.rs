@@ -1,12 +1,14 @@
 //! Which devices a collective joins.
 
+use std::collections::BTreeMap;
+
 use crate::Instruction;
 
 /// More devices than any slice has: larger texts are not expanded.
 const MOST: usize = 1 << 16;
 
 impl Instruction {
-    /// The groups of devices that exchange data, from `replica_groups` in any of its three spellings; every device of
+    /// The groups of devices that exchange data, from `replica_groups` in any of its four spellings; every device of
     /// `devices` in one group where the list is empty. `None` where there is no such attribute or it cannot be read.
     pub fn replica_groups(&self, devices: usize) -> Option<Vec<Vec<usize>>> {
         let text = self.attribute("replica_groups")?.trim();
@@ -14,7 +16,7 @@ impl Instruction {
             let groups = lists(text)?;
             return Some(if groups.is_empty() { vec![(0..devices).collect()] } else { groups });
         }
-        iota(text)
+        if let Some(mesh) = text.strip_prefix("mesh[") { mesh_axes(mesh) } else { iota(text) }
     }
 
     /// From which device to which a `collective-permute` sends.
@@ -61,6 +63,39 @@ fn iota(text: &str) -> Option<Vec<Vec<usize>>> {
     Some(ids.collect::<Vec<_>>().chunks(size).map(<[usize]>::to_vec).collect())
 }
 
+/// `'x'=4,'y'=2] {'y'}`, after `mesh[`: devices in a box with named axes, joined along some of them. An axis split in parts,
+/// or devices in another order, are not read.
+fn mesh_axes(text: &str) -> Option<Vec<Vec<usize>>> {
+    let (axes, joined) = text.split_once(']')?;
+    let axes: Vec<(&str, usize)> = axes
+        .split(',')
+        .map(|a| {
+            let (name, size) = a.trim().split_once('=')?;
+            Some((name, size.parse().ok().filter(|n| *n > 0)?))
+        })
+        .collect::<Option<_>>()?;
+    let joined = joined.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let joined: Vec<&str> = joined.split(',').map(str::trim).collect();
+    if !joined.iter().all(|j| axes.iter().any(|(name, _)| name == j)) {
+        return None;
+    }
+    let total = axes.iter().try_fold(1usize, |n, (_, size)| n.checked_mul(*size)).filter(|n| *n <= MOST)?;
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for device in 0..total {
+        // What a device has along the axes that are not joined names its group.
+        let (mut rest, mut stride, mut group) = (device, 1, 0);
+        for (name, size) in axes.iter().rev() {
+            if !joined.contains(name) {
+                group += rest % size * stride;
+            }
+            stride *= size;
+            rest /= size;
+        }
+        groups.entry(group).or_default().push(device);
+    }
+    Some(groups.into_values().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +106,11 @@ mod tests {
         assert!(lists("{}").unwrap().is_empty());
         assert_eq!(iota("[2,2]<=[4]").unwrap(), [[0, 1], [2, 3]]);
         assert_eq!(iota("[2,4]<=[4,2]T(1,0)").unwrap(), [[0, 2, 4, 6], [1, 3, 5, 7]]);
+        assert_eq!(mesh_axes("'x'=2,'y'=2] {'y'}").unwrap(), [[0, 1], [2, 3]]);
+        assert_eq!(mesh_axes("'x'=2,'y'=3] {'x'}").unwrap(), [[0, 3], [1, 4], [2, 5]]);
+        assert_eq!(mesh_axes("'x'=2,'y'=2] {'x','y'}").unwrap(), [[0, 1, 2, 3]]);
+        assert_eq!(mesh_axes("'x'=2] {'z'}"), None);
+        assert_eq!(mesh_axes("'x'=4] {'x':(1)2}"), None);
         assert_eq!(iota("[2,2,2]<=[8]").unwrap().len(), 4);
         for wrong in ["[2,4]<=[4,2]T(1,1)", "[2,3]<=[4]", "[0,0]<=[4]", "[2]<=", "[2,2]<=[99999999,99999999]"]
         {

@@ -1,6 +1,5 @@
 //! The simulator: replays segments, and remembers what they cost from which state.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 
 use tilewright_diag::Result;
@@ -44,7 +43,7 @@ pub struct Simulator<'p> {
     /// Whether `state` holds it, or only its number does.
     held: bool,
     states: Vec<Box<[u64]>>,
-    ids: HashMap<Box<[u64]>, u32>,
+    ids: FastMap<Box<[u64]>, u32>,
     transitions: Vec<Transition>,
     known: FastMap<u64, Vec<u32>>,
     remembered: usize,
@@ -73,7 +72,7 @@ impl<'p> Simulator<'p> {
             at: None,
             held: true,
             states: Vec::new(),
-            ids: HashMap::new(),
+            ids: FastMap::default(),
             transitions: Vec::new(),
             known: FastMap::default(),
             remembered: 0,
