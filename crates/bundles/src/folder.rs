@@ -53,7 +53,7 @@ pub fn listings(folder: &Path) -> Result<Vec<Entry>> {
 }
 
 /// Stamp and operation of a file name `STAMP-NAME-NN-final_bundles.txt`.
-fn split(file: &str) -> Option<(u64, &str)> {
+pub fn split(file: &str) -> Option<(u64, &str)> {
     let rest = file.strip_suffix(SUFFIX)?;
     let (rest, number) = rest.rsplit_once('-')?;
     number.parse::<u32>().ok()?;

@@ -22,7 +22,11 @@ impl Hasher for Mix {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for b in bytes {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.0 = mix(self.0, u64::from_ne_bytes(*word));
+        }
+        for b in rest {
             self.0 = mix(self.0, u64::from(*b));
         }
     }

@@ -14,7 +14,6 @@ pub mod program;
 pub mod report;
 pub mod timing;
 pub mod utilization;
-pub mod whole;
 
 pub use parse::parse;
 pub use report::{Options, Report, simulate};

@@ -7,7 +7,7 @@ use crate::exec::{Inputs, Outcome, execute};
 use crate::listing::Listing;
 use crate::ops::Slot;
 use crate::program::{Placement, Program, Source};
-use crate::timing::{Cause, Lift, Model, Params, Simulator};
+use crate::timing::{Background, Cause, Lift, Model, Params, Simulator};
 use tilewright_hw::Machine;
 
 /// Work of one slot class or unit.
@@ -49,8 +49,11 @@ pub struct Report {
     pub stalls: Vec<(Cause, u64)>,
     /// Work by slot class and unit.
     pub units: Vec<Busy>,
-    /// FLOP of the matrix units, padding included: a result register holds 8 × 128 sums over a unit's rows.
+    /// FLOP of the matrix units on rows of 16 and 32 bits, padding included: a result register holds 8 × 128 sums over a
+    /// unit's rows.
     pub matrix_flops: u64,
+    /// The same on rows of 8 bits.
+    pub matrix_flops_8bit: u64,
     /// Empty bundles executed.
     pub empty_bundles: u64,
     /// Spills executed.
@@ -64,6 +67,9 @@ pub struct Report {
     pub waits_for_nothing: u64,
     /// Bundles that were simulated one by one; the rest was fast-forwarded, exactly.
     pub simulated_bundles: u64,
+    /// What is left of the transfers that were in flight at the start.
+    #[serde(skip)]
+    pub flying: Vec<Background>,
     /// What the scalar side did.
     pub outcome: Outcome,
 }
@@ -81,8 +87,21 @@ pub struct Options {
     pub lifts: Vec<Lift>,
     /// What is known of operands and tables.
     pub inputs: Inputs,
+    /// Transfers of others that are in flight at the start, and share the memory.
+    pub flying: Vec<Background>,
     /// Whether repeated states are fast-forwarded.
     pub fast_forward: bool,
+}
+
+impl Report {
+    /// Seconds below which no execution can take: its matrix work at peak, or its traffic at the memory's full bandwidth.
+    pub fn floor(&self, machine: &Machine) -> f64 {
+        let facts = &machine.facts;
+        let bytes = (self.outcome.hbm_read + self.outcome.hbm_written) as f64;
+        let matrix = self.matrix_flops as f64 / facts.peak_bf16.value
+            + self.matrix_flops_8bit as f64 / facts.peak_8bit.value;
+        matrix.max(bytes / facts.hbm_bandwidth.value)
+    }
 }
 
 impl Options {
@@ -92,7 +111,7 @@ impl Options {
         if model == Model::Vendor {
             inputs.default = VENDOR_UNKNOWN;
         }
-        Options { model, lifts: Vec::new(), inputs, fast_forward: true }
+        Options { model, lifts: Vec::new(), inputs, flying: Vec::new(), fast_forward: true }
     }
 }
 
@@ -108,13 +127,21 @@ pub fn simulate_with(listing: &Listing, options: &Options, params: Params) -> Re
     let program = Program::new(listing, params.shadow, &Placement::default())?;
     let call_operand = params.call_operand;
     let mxus = params.mxus as u64;
+    // Where every transfer has the memory to itself, nobody's stand in the way.
+    let shared = params.shared && !params.lifted(Lift::DmaBandwidth) && !options.flying.is_empty();
     let mut simulator = Simulator::new(listing, &program, params, options.fast_forward);
+    if shared {
+        simulator.resume(&options.flying);
+    }
     let outcome = execute(listing, &program, &options.inputs, &mut simulator)?;
+    let paused = shared.then(|| simulator.pause());
     let simulated_bundles = simulator.simulated;
     let (total, bundle_stalls, items) = simulator.finish();
     let scalars = program.outside.iter().filter(|s| matches!(s, Source::Scalar { .. })).count() as u64;
     let operands = scalars * call_operand;
 
+    let per_result = 2 * 8 * 128 * u64::from(machine.facts.mxu_size.whole());
+    let [wide, narrow] = total.matrix_results.map(|n| n * per_result);
     let mut operations = total.guarded;
     let mut spills = Spills::default();
     let mut empty_bundles = 0;
@@ -157,6 +184,7 @@ pub fn simulate_with(listing: &Listing, options: &Options, params: Params) -> Re
         s.1 += operands;
     }
     let cycles = total.cycles + operands;
+    let flying = paused.unwrap_or_else(|| options.flying.iter().filter_map(|b| b.aged(cycles)).collect());
     let stalled: u64 = stalls.iter().map(|s| s.1).sum();
     stalls.retain(|s| s.1 > 0);
     Ok(Report {
@@ -165,13 +193,15 @@ pub fn simulate_with(listing: &Listing, options: &Options, params: Params) -> Re
         issue_cycles: cycles - stalled,
         stalls,
         units,
-        matrix_flops: total.matrix_results * 2 * 8 * 128 * u64::from(machine.facts.mxu_size.whole()),
+        matrix_flops: wide,
+        matrix_flops_8bit: narrow,
         empty_bundles,
         spills,
         bundle_stalls,
         underflows: total.underflows,
         waits_for_nothing: total.waits_for_nothing,
         simulated_bundles,
+        flying,
         outcome,
     })
 }

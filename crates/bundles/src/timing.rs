@@ -3,6 +3,7 @@
 //! The simulator is an observer of the executor. It replays each segment of the path, and remembers from which
 //! relative state a segment led to which, so that a loop in its steady state costs one look-up an iteration.
 
+mod background;
 mod delta;
 mod effect;
 mod items;
@@ -11,6 +12,7 @@ mod params;
 mod sim;
 mod state;
 
+pub use background::{Background, wait};
 pub use delta::Delta;
 pub use items::Items;
 pub use params::{Lift, Model, Params};

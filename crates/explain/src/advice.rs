@@ -2,7 +2,7 @@
 
 use tilewright_hlo::{Array, Computation, Instruction, Module};
 
-use crate::report::{Advice, Saving};
+use crate::report::{Advice, OpReport, Saving};
 
 /// Waste below this share of an array is not spoken of.
 const WORTH_SAYING: f64 = 0.05;
@@ -48,6 +48,21 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
         _ => return None,
     };
     Some(Advice { text: text.to_string(), saving: limiter.share })
+}
+
+/// Matrix work that nobody asked for: padding, and products that are made more than once.
+pub fn of_waste(op: &OpReport) -> Option<Advice> {
+    let useful = op.useful_flops.filter(|u| *u > 0.0)?;
+    let waste = 1.0 - useful / op.flops.max(1.0);
+    let saving = waste * op.matrix_fraction;
+    (waste > WORTH_SAYING && saving > 0.01).then(|| Advice {
+        text: format!(
+            "the matrix units do {:.2} times what the shapes ask for: pad less (sizes that are multiples of the unit's side), or \
+             let no product be made twice",
+            op.flops / useful
+        ),
+        saving,
+    })
 }
 
 /// The dimension whose padding wastes most, among an op's operands and its result.

@@ -2,34 +2,69 @@
 
 use std::collections::BTreeMap;
 
+use tilewright_bundles::exec::Inputs;
 use tilewright_bundles::listing::Listing;
 use tilewright_bundles::ops::Slot;
-use tilewright_bundles::timing::{Lift, Model};
+use tilewright_bundles::timing::{Background, Lift, Model};
 use tilewright_bundles::{Options, Report, simulate};
-use tilewright_diag::Result;
+use tilewright_diag::{Diagnostic, Result, Span};
+use tilewright_hw::Machine;
 
 /// Bundles after which an execution is given up: values that no text tells may keep a loop from ending.
-const LIMIT: u64 = 400_000_000;
+pub const LIMIT: u64 = 400_000_000;
 
-/// Classes of slots and their names, as constraints.
-pub const SLOTS: [(&str, Slot); 6] = [
-    ("load slots", Slot::Vload),
-    ("store slots", Slot::Vstore),
-    ("vector slots", Slot::Valu),
-    ("scalar slots", Slot::Salu),
-    ("transcendental slots", Slot::Eup),
-    ("cross-lane slots", Slot::Xlu),
+/// Constraints and their names, in the order in which they are tried.
+pub const CONSTRAINTS: [(&str, Lift); 13] = [
+    ("HBM bandwidth", Lift::DmaBandwidth),
+    ("transfer latency", Lift::DmaLatency),
+    ("spills", Lift::Spills),
+    ("operand latency", Lift::OperandLatency),
+    ("matrix units", Lift::MatrixOccupancy),
+    ("matrix results", Lift::MatrixLatency),
+    ("transposes", Lift::Transpose),
+    ("load slots", Lift::ExtraSlot(Slot::Vload)),
+    ("store slots", Lift::ExtraSlot(Slot::Vstore)),
+    ("vector slots", Lift::ExtraSlot(Slot::Valu)),
+    ("scalar slots", Lift::ExtraSlot(Slot::Salu)),
+    ("transcendental slots", Lift::ExtraSlot(Slot::Eup)),
+    ("cross-lane slots", Lift::ExtraSlot(Slot::Xlu)),
 ];
 
-/// Times one execution, with constraints lifted.
+/// Times one execution, with constraints lifted and others' transfers in flight.
 ///
 /// # Errors
-/// `tpu/…`: what cannot be executed, with the line; loops that do not end.
-pub fn of(listing: &Listing, model: Model, lifts: &[Lift]) -> Result<Report> {
+/// `tpu/…`: what cannot be executed, with the line; loops that do not end. `tpu/below-floor`: a time that no chip can
+/// reach, which is a fault of the model.
+pub fn of(
+    listing: &Listing,
+    model: Model,
+    lifts: &[Lift],
+    inputs: &Inputs,
+    flying: &[Background],
+) -> Result<Report> {
     let mut options = Options::new(model);
     options.lifts = lifts.to_vec();
-    options.inputs.limit = LIMIT;
-    simulate(listing, &options)
+    let default = options.inputs.default;
+    options.inputs = Inputs { default, limit: LIMIT, ..inputs.clone() };
+    options.flying = flying.to_vec();
+    let report = simulate(listing, &options)?;
+    if model == Model::Calibrated && lifts.is_empty() {
+        let floor = report.floor(Machine::of(listing.chip)?);
+        if report.seconds < floor * (1.0 - 1e-6) {
+            return Err(Diagnostic::tool(
+                "tpu/below-floor",
+                format!(
+                    "simulated in {:.3e} s, but its work takes {floor:.3e} s at the chip's peaks",
+                    report.seconds
+                ),
+            )
+            .at(Span::file(listing.file.clone()))
+            .rule(
+                "no result lies below the physical floor: this is a fault of the simulator, please report it",
+            ));
+        }
+    }
+    Ok(report)
 }
 
 /// Busy fraction of each class of slots and units.

@@ -1,153 +1,318 @@
-//! The explanation: each op simulated, then again without each constraint.
+//! The explanation: the program's steps on one clock, then each op again without each constraint.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use tilewright_bundles::listing::Listing;
-use tilewright_bundles::timing::Lift;
-use tilewright_bundles::{Report as Cost, parse};
-use tilewright_diag::Result;
+use tilewright_bundles::Report;
+use tilewright_bundles::exec::Inputs;
+use tilewright_bundles::program::Direction;
+use tilewright_bundles::timing::Params;
+use tilewright_diag::{Diagnostic, Result};
+use tilewright_hlo::Instruction;
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
+use crate::collective::{Collective, Mesh};
 use crate::cost;
-use crate::program::{Program, Step};
-use crate::report::{Clock, OpReport, Saving, TargetReport};
+use crate::hot;
+use crate::program::{Item, Program, Step};
+use crate::report::{Clock, Exchange, OpReport, Saving, TargetReport};
+use crate::timeline::{self, Copy, Ended, Ran, What};
 
 pub use tilewright_bundles::timing::Model;
 
 /// A removal that saves less than this share is not called a limit.
 const LIMITS: f64 = 0.01;
 
-/// Explains a compiled program: `files` are the texts of a dump by file name, `name` names it in diagnostics.
+/// What is to be explained, and how.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The texts of a dump, by file name.
+    pub files: &'a BTreeMap<String, String>,
+    /// The program's name, for diagnostics.
+    pub name: &'a str,
+    /// How its devices are arranged.
+    pub mesh: Mesh,
+    /// The timing model.
+    pub model: Model,
+    /// Values of operands that the program is given when it runs, by op and operand.
+    pub scalars: &'a BTreeMap<(String, u32), Vec<u32>>,
+    /// The op whose hottest bundles are wanted.
+    pub listing: Option<&'a str>,
+}
+
+/// What every step of a program is timed with.
+pub struct Context<'a> {
+    /// The chip.
+    pub machine: &'static Machine,
+    /// Its numbers.
+    pub params: Params,
+    /// The timing model.
+    pub model: Model,
+    /// How devices are arranged.
+    pub mesh: Mesh,
+    scalars: &'a BTreeMap<(String, u32), Vec<u32>>,
+}
+
+impl Context<'_> {
+    /// What is known of the values that an op is given.
+    pub fn inputs(&self, _program: &Program<'_>, step: &Step<'_>) -> Inputs {
+        let mut inputs = Inputs::unknown(cost::LIMIT);
+        for ((op, operand), words) in self.scalars {
+            if *op == step.instruction.name {
+                if let [word] = words.as_slice() {
+                    inputs.scalars.insert(*operand, *word);
+                }
+                inputs.tables.insert(*operand, words.clone());
+            }
+        }
+        inputs
+    }
+}
+
+/// Explains a compiled program.
 ///
 /// # Errors
-/// `tpu/dump`, `tpu/hlo`. An op whose listing cannot be read or run is reported with its fault; the rest stands.
-pub fn explain(
-    files: &BTreeMap<String, String>,
-    name: &str,
-    chip: Chip,
-    model: Model,
-) -> Result<TargetReport> {
-    let program = Program::of(files, name)?;
+/// `tpu/dump`, `tpu/hlo`; `explain/unknown-op` where values or a listing of an op are asked for that is none. An op whose
+/// listing cannot be read or run is reported with its fault; the rest stands.
+pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
+    let chip = request.mesh.chip;
     let machine = Machine::of(chip)?;
-    let steps = program.steps();
-    let reports: Vec<OpReport> = steps.par_iter().map(|step| op(&program, step, machine, model)).collect();
-    let mut ops = reports;
+    let program = Program::of(request.files, request.name)?;
+    let asked = request.listing.into_iter().chain(request.scalars.keys().map(|(op, _)| op.as_str()));
+    for op in asked {
+        if !program.listings.contains_key(op) {
+            let known = program.ops();
+            return Err(Diagnostic::unknown("explain/unknown-op", "op with machine code", op, known));
+        }
+    }
+    let context = Context {
+        machine,
+        params: Params::new(chip, request.model, &[])?,
+        model: request.model,
+        mesh: request.mesh.clone(),
+        scalars: request.scalars,
+    };
+    let items = program.items();
+    let mut ran = timeline::run(&program, &items, &context);
+    timeline::expose_prefetches(&items, &mut ran, &context.params);
+    let steps: Vec<(&Step<'_>, &Ran)> = items
+        .iter()
+        .zip(&ran)
+        .filter_map(|(item, ran)| match item {
+            Item::Step(step) => Some((step, ran)),
+            Item::LoopEnd { .. } => None,
+        })
+        .collect();
+    let mut ops: Vec<OpReport> = steps
+        .par_iter()
+        .filter(|(step, ran)| step.listed || ran.exchange.is_some())
+        .map(|(step, ran)| op(&program, step, ran, &context))
+        .collect();
+    for (step, ran) in &steps {
+        ops.extend(ran.ended.iter().map(|ended| beside(&program, step, ended, machine)));
+    }
+    ops.push(frame(&program, &steps, machine));
+    if let Some(wanted) = request.listing {
+        for (step, ran) in steps.iter().filter(|(s, _)| s.instruction.name == wanted) {
+            if let (Some((listing, report)), Some(op)) =
+                (&ran.simulated, ops.iter_mut().find(|o| o.name == step.instruction.name))
+            {
+                op.listing = hot::bundles(listing, report);
+            }
+        }
+    }
     let cycles: f64 = ops.iter().map(|o| o.cycles).sum();
     let lost: f64 = ops.iter().filter(|o| o.fault.is_some()).map(|o| o.cycles).fold(0.0, |sum, c| sum + c);
     for op in &mut ops {
         op.share = op.cycles / cycles.max(1.0);
     }
     ops.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
-    let unknown = steps.iter().filter(|s| s.count.is_none()).count();
-    let mut notes =
-        vec!["asynchronous copies between ops and the gaps between ops are not counted".to_string()];
-    if matches!(chip, Chip::V5p | Chip::Tpu7x) {
-        notes.push("everything is of one TensorCore; the chip has two".to_string());
-    }
-    let assumed: Vec<&str> = ops.iter().filter(|o| o.assumed_branches > 0).map(|o| o.name.as_str()).collect();
-    if !assumed.is_empty() {
-        notes.push(format!(
-            "branches of {} are decided by data (sizes, tables) that no text tells, taken for 0: these figures may be far off",
-            assumed.join(", ")
-        ));
-    }
-    if unknown > 0 {
-        notes.push(format!(
-            "{unknown} ops run in loops whose trip count is not known before the run: counted once"
-        ));
-    }
+    let seconds = cycles / machine.facts.clock.value;
+    let cores = machine.facts.cores.whole();
     Ok(TargetReport {
         target: chip.target(),
+        devices: program.devices(),
         cycles,
-        seconds: cycles / machine.facts.clock.value,
+        seconds,
+        cores,
+        // A v5p program runs on both cores of a chip; on tpu7x each core is a device.
+        chip_seconds: if chip == Chip::Tpu7x { seconds / f64::from(cores) } else { seconds },
         estimate: true,
-        model: match model {
+        model: match request.model {
             Model::Vendor => "vendor",
             Model::Calibrated => "calibrated",
         },
         clock: Clock { hz: machine.facts.clock.value, source: machine.facts.clock.source.clone() },
         compiler: None,
-        ops,
         unaccounted: lost / cycles.max(1.0),
-        notes,
+        notes: notes(chip, &ops, &steps),
+        ops,
     })
 }
 
-/// Constraints and their names, in the order in which they are tried.
-const CONSTRAINTS: [(&str, Lift); 7] = [
-    ("HBM bandwidth", Lift::DmaBandwidth),
-    ("transfer latency", Lift::DmaLatency),
-    ("spills", Lift::Spills),
-    ("operand latency", Lift::OperandLatency),
-    ("matrix units", Lift::MatrixOccupancy),
-    ("matrix results", Lift::MatrixLatency),
-    ("transposes", Lift::Transpose),
-];
+/// Devices that the program of a dump is split over.
+///
+/// # Errors
+/// As [`explain`].
+pub fn devices(files: &BTreeMap<String, String>, name: &str) -> Result<usize> {
+    Ok(Program::of(files, name)?.devices())
+}
 
-fn op(program: &Program<'_>, step: &Step<'_>, machine: &Machine, model: Model) -> OpReport {
-    let instruction = step.instruction;
-    let count = step.count.unwrap_or(1);
-    let work = program.module.work(step.computation, instruction);
-    let times = count as f64;
-    let custom = instruction.opcode == "custom-call";
-    let mut report = OpReport {
-        name: instruction.name.clone(),
-        kind: kind(program, step),
-        shape: instruction.shape.to_string(),
-        source: instruction.source().map(|(file, line)| format!("{file}:{line}")),
-        count,
-        cycles: 0.0,
-        seconds: 0.0,
-        share: 0.0,
-        flops: 0.0,
-        useful_flops: (!custom).then_some(work.matrix_flops * times),
-        hbm_bytes: 0.0,
-        matrix_fraction: 0.0,
-        hbm_fraction: 0.0,
-        bundles: 0,
-        empty_bundles: 0,
-        limiter: None,
-        savings: Vec::new(),
-        units: BTreeMap::new(),
-        stalls: BTreeMap::new(),
-        spills: 0,
-        advice: Vec::new(),
-        assumptions: Vec::new(),
-        assumed_branches: 0,
-        fault: None,
-    };
-    let (file, text) = program.listings[instruction.name.as_str()];
-    let simulated =
-        parse(text.to_string(), file, machine.chip).and_then(|l| Ok((cost::of(&l, model, &[])?, l)));
-    match simulated {
-        Err(d) => {
-            let bundles = text.lines().filter(|l| l.trim_start().starts_with("0x")).count();
-            report.cycles = bundles as f64 * times;
-            report.seconds = report.cycles / machine.facts.clock.value;
-            report.fault = Some(d.to_string());
+fn notes(chip: Chip, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    match chip {
+        Chip::Tpu7x => {
+            notes.push("of one TensorCore; the chip has two, which are devices of their own".to_string())
         }
-        Ok((cost, listing)) => {
-            fill(&mut report, &cost, machine, times);
-            report.savings = savings(&listing, model, &cost, times);
-            report.limiter = report.savings.first().filter(|s| s.share >= LIMITS).cloned();
+        Chip::V5p => {
+            notes.push("of one TensorCore; the chip's two cores share the program's work".to_string())
+        }
+        Chip::V5e | Chip::V6e => {}
+    }
+    // The code of an exchange asks for its chip's place among the others; its time is that of the links.
+    let assumed: Vec<&str> = ops
+        .iter()
+        .filter(|o| o.assumed_branches > 0 && o.exchange.is_none())
+        .map(|o| o.name.as_str())
+        .collect();
+    if !assumed.is_empty() {
+        notes.push(format!(
+            "branches of {} are decided by data (sizes, tables) that no text tells, taken for 0: these figures may be far off; \
+             `--scalars OP:OPERAND=N,…` gives them",
+            assumed.join(", ")
+        ));
+    }
+    let unknown = steps.iter().filter(|(s, _)| s.count.is_none()).count();
+    if unknown > 0 {
+        notes.push(format!(
+            "{unknown} ops run in loops whose trip count is not known before the run: counted once"
+        ));
+    }
+    for ended in steps.iter().flat_map(|(_, ran)| &ran.ended) {
+        if matches!(&ended.what, What::Copy(copy) if copy.prefetched) {
+            notes.push(format!(
+                "{} fetches an operand while the program before this one runs, taken for this one too; after another, or \
+                 alone, it costs {:.0} cycles more",
+                ended.name, ended.hidden
+            ));
         }
     }
-    report.advice.extend(report.limiter.as_ref().and_then(advice::of_limiter));
+    if ops.iter().any(|o| o.exchange.is_some()) {
+        notes.push(
+            "exchanges between chips are bytes over published link bandwidths, with an assumed microsecond a hop; nothing of them was measured"
+                .to_string(),
+        );
+    }
+    notes
+}
+
+fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) -> OpReport {
+    let machine = context.machine;
+    let count = step.count.unwrap_or(1);
+    let times = count as f64;
+    let instruction = step.instruction;
+    let mut report = OpReport {
+        kind: ran.exchange.as_ref().map_or_else(|| kind(program, instruction), kind_of_exchange),
+        shape: instruction.shape.to_string(),
+        source: source(instruction),
+        count,
+        cycles: ran.cycles * times,
+        seconds: ran.cycles * times / machine.facts.clock.value,
+        useful_flops: useful(program, step).map(|f| f * times),
+        vmem_bytes: vmem(step),
+        exchange: ran.exchange.as_ref().map(exchange),
+        time_is: ran.model,
+        fault: ran.fault.as_ref().map(ToString::to_string),
+        ..OpReport::named(&instruction.name)
+    };
+    let mut simulated = 0.0;
+    if let Some((listing, cost)) = &ran.simulated {
+        simulated = cost.cycles as f64;
+        fill(&mut report, cost, machine, ran.cycles, times);
+        let inputs = context.inputs(program, step);
+        let without = |(of, lift): &(&'static str, _)| {
+            let lifted = cost::of(listing, context.model, &[*lift], &inputs, &ran.flying).ok()?;
+            let saved = cost.cycles.saturating_sub(lifted.cycles) as f64;
+            Some(Saving { of, cycles: saved * times, share: saved / ran.cycles.max(1.0) })
+        };
+        report.savings = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
+    }
+    let on_links = ran.cycles - simulated;
+    if ran.exchange.is_some() && on_links > 0.0 {
+        let share = on_links / ran.cycles;
+        report.savings.push(Saving { of: "links between chips", cycles: on_links * times, share });
+    }
+    report.savings.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
+    if let Some(most) = report.savings.first().filter(|s| s.share >= LIMITS) {
+        (report.limiter, report.saving) = (Some(most.of), most.share);
+        report.advice.extend(advice::of_limiter(most));
+    }
+    report.advice.extend(advice::of_waste(&report));
     report.advice.extend(advice::of_padding(&program.module, step.computation, instruction));
     report
 }
 
-fn fill(report: &mut OpReport, cost: &Cost, machine: &Machine, times: f64) {
+/// Something that ran beside the ops: what it costs is what was waited for it.
+fn beside(program: &Program<'_>, step: &Step<'_>, ended: &Ended, machine: &Machine) -> OpReport {
+    let count = step.count.unwrap_or(1);
+    let times = count as f64;
+    let begun = step.computation.instruction(&ended.name);
+    let (kind, of) = match &ended.what {
+        What::Copy(copy) => (kind_of_copy(copy), "HBM bandwidth"),
+        What::Exchange(exchange) => (kind_of_exchange(exchange), "links between chips"),
+        What::Elsewhere => {
+            let call = begun.map_or_else(String::new, |i| kind(program, i));
+            (format!("{} on another core", call.trim_end_matches("-start")), "another core's work")
+        }
+    };
+    let bytes = match &ended.what {
+        What::Copy(copy) if copy.direction == Direction::HbmToHbm => 2.0 * copy.bytes,
+        What::Copy(copy) => copy.bytes,
+        _ => 0.0,
+    };
+    let cycles = ended.cycles * times;
+    let saving = Saving { of, cycles, share: 1.0 };
+    let costs = ended.cycles > 0.0;
+    OpReport {
+        kind,
+        shape: step.instruction.shape.to_string(),
+        source: begun.or(Some(step.instruction)).and_then(source),
+        count,
+        cycles,
+        seconds: cycles / machine.facts.clock.value,
+        hidden_seconds: ended.hidden * times / machine.facts.clock.value,
+        hbm_bytes: bytes * times,
+        limiter: costs.then_some(of),
+        saving: if costs { 1.0 } else { 0.0 },
+        advice: advice::of_limiter(&saving).filter(|_| costs).into_iter().collect(),
+        savings: if costs { vec![saving] } else { Vec::new() },
+        exchange: match &ended.what {
+            What::Exchange(e) => Some(exchange(e)),
+            _ => None,
+        },
+        time_is: Some(ended.what.model()),
+        ..OpReport::named(&ended.name)
+    }
+}
+
+fn exchange(of: &Collective) -> Exchange {
+    Exchange { kind: of.kind.clone(), devices: of.devices, bytes: of.bytes, seconds: of.seconds }
+}
+
+fn source(instruction: &Instruction) -> Option<String> {
+    instruction.source().map(|(file, line)| format!("{file}:{line}"))
+}
+
+fn fill(report: &mut OpReport, cost: &Report, machine: &Machine, cycles: f64, times: f64) {
     let bytes = (cost.outcome.hbm_read + cost.outcome.hbm_written) as f64;
-    let flops = cost.matrix_flops as f64;
-    report.cycles = cost.cycles as f64 * times;
-    report.seconds = cost.seconds * times;
-    report.flops = flops * times;
+    let seconds = (cycles / machine.facts.clock.value).max(1e-15);
+    report.flops = (cost.matrix_flops + cost.matrix_flops_8bit) as f64 * times;
     report.hbm_bytes = bytes * times;
-    report.matrix_fraction = flops / cost.seconds.max(1e-15) / machine.facts.peak_bf16.value;
-    report.hbm_fraction = bytes / cost.seconds.max(1e-15) / machine.facts.hbm_bandwidth.value;
+    let matrix = cost.matrix_flops as f64 / machine.facts.peak_bf16.value
+        + cost.matrix_flops_8bit as f64 / machine.facts.peak_8bit.value;
+    report.matrix_fraction = matrix / seconds;
+    report.hbm_fraction = bytes / seconds / machine.facts.hbm_bandwidth.value;
     report.bundles = cost.outcome.bundles * report.count;
     report.empty_bundles = cost.empty_bundles * report.count;
     report.spills = (cost.spills.vector_stores + cost.spills.vector_loads) * report.count;
@@ -158,23 +323,84 @@ fn fill(report: &mut OpReport, cost: &Cost, machine: &Machine, times: f64) {
     report.assumed_branches = cost.outcome.assumed_branches;
 }
 
-/// What each constraint's removal saves, most first.
-fn savings(listing: &Listing, model: Model, cost: &Cost, times: f64) -> Vec<Saving> {
-    let without = |of: &'static str, lift: Lift| {
-        let lifted = cost::of(listing, model, &[lift]).ok()?;
-        let saved = cost.cycles.saturating_sub(lifted.cycles) as f64;
-        Some(Saving { of, cycles: saved * times, share: saved / cost.cycles.max(1) as f64 })
+/// What the top level itself executes between ops: its bundles, once for each time that the op after them runs.
+fn frame(program: &Program<'_>, steps: &[(&Step<'_>, &Ran)], machine: &Machine) -> OpReport {
+    let times: BTreeMap<&str, u64> =
+        steps.iter().map(|(s, _)| (s.instruction.name.as_str(), s.count.unwrap_or(1))).collect();
+    let (mut cycles, mut since) = (0u64, 0u64);
+    let text = program.listings.get("TLP").map_or("", |(_, text)| text);
+    let bundles = text.lines().map(str::trim_start).filter(|l| l.starts_with("0x") || l.starts_with("0 "));
+    for line in bundles {
+        // Empty bundles take no cycle.
+        since += u64::from(!line.contains("{}"));
+        if let Some((_, callee)) = line.split_once("/* %").filter(|_| line.contains("inlined_call")) {
+            let callee = callee.split(' ').next().unwrap_or_default();
+            cycles += since * times.get(callee).copied().unwrap_or(1);
+            since = 0;
+        }
+    }
+    let cycles = (cycles + since) as f64;
+    OpReport {
+        kind: "calls and waits between ops".to_string(),
+        cycles,
+        seconds: cycles / machine.facts.clock.value,
+        time_is: Some("its bundles, each once a call"),
+        ..OpReport::named("(top level)")
+    }
+}
+
+/// FLOP of one execution that an op's shapes ask for, or that the author of a custom call declared.
+fn useful(program: &Program<'_>, step: &Step<'_>) -> Option<f64> {
+    if step.instruction.opcode != "custom-call" {
+        return Some(program.module.work(step.computation, step.instruction).matrix_flops);
+    }
+    let config = step.instruction.attribute("backend_config")?;
+    let (_, estimate) = config.split_once("\"cost_estimate\":{")?;
+    let (_, flops) = estimate.split_once("\"flops\":\"")?;
+    flops.split('"').next()?.parse().ok().filter(|f| *f > 0.0)
+}
+
+/// Vector memory of an op: what the compiler reserved for it, and operands and results that lie there.
+fn vmem(step: &Step<'_>) -> u64 {
+    const VMEM: usize = 1;
+    let operands = step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o));
+    let arrays = operands.chain([step.instruction]).flat_map(|i| i.shape.arrays());
+    let held = arrays.filter(|a| a.layout.as_ref().is_some_and(|l| l.memory_space == VMEM));
+    let held: usize = held.map(|a| a.padded_bytes()).sum();
+    held as u64 + scoped(step.instruction).unwrap_or(0)
+}
+
+/// `"used_scoped_memory_configs":[{"memory_space":"1","offset":"0","size":"65536"}]`
+fn scoped(instruction: &Instruction) -> Option<u64> {
+    let (_, rest) =
+        instruction.attribute("backend_config")?.split_once("\"used_scoped_memory_configs\":[")?;
+    let list = rest.split(']').next()?;
+    let sizes = list.split("\"memory_space\":\"1\"").skip(1).filter_map(|space| {
+        let (_, size) = space.split_once("\"size\":\"")?;
+        size.split('"').next()?.parse::<u64>().ok()
+    });
+    Some(sizes.sum())
+}
+
+fn kind_of_copy(copy: &Copy) -> String {
+    let way = match copy.direction {
+        Direction::HbmToVmem => "from HBM to VMEM",
+        Direction::VmemToHbm => "from VMEM to HBM",
+        Direction::HbmToSmem => "from HBM to SMEM",
+        Direction::SmemToHbm => "from SMEM to HBM",
+        Direction::OnChip => "within the chip",
+        Direction::HbmToHbm => "within HBM",
+        Direction::Host => "to or from the host",
     };
-    let slots = cost::SLOTS.map(|(of, slot)| (of, Lift::ExtraSlot(slot)));
-    let mut all: Vec<Saving> =
-        CONSTRAINTS.into_iter().chain(slots).filter_map(|(of, lift)| without(of, lift)).collect();
-    all.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
-    all
+    format!("copy {way}")
+}
+
+fn kind_of_exchange(exchange: &Collective) -> String {
+    format!("{} over {}", exchange.kind, exchange.devices)
 }
 
 /// What an op is: of a fusion what its computation is of, of a custom call the kernel's name.
-fn kind(program: &Program<'_>, step: &Step<'_>) -> String {
-    let instruction = step.instruction;
+fn kind(program: &Program<'_>, instruction: &Instruction) -> String {
     let inner = instruction.called("calls").and_then(|c| program.module.computation(c));
     match (instruction.opcode.as_str(), inner) {
         ("fusion", Some(inner)) => {

@@ -4,11 +4,14 @@
 //! timed by `bundles`, then again with each constraint lifted: the limiter is the constraint whose removal saves most.
 
 mod advice;
+mod collective;
 mod cost;
 mod explain;
+mod hot;
 mod program;
 mod report;
+mod timeline;
 
-pub use explain::{Model, explain};
-pub use program::{Program, Step};
-pub use report::{Advice, Clock, OpReport, Saving, TargetReport};
+pub use collective::Mesh;
+pub use explain::{Model, Request, devices, explain};
+pub use report::{Advice, Clock, Exchange, HotBundle, OpReport, Saving, TargetReport};

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tilewright_bundles::folder;
 use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::{Computation, Instruction, Module};
 
-/// One op of the program in the order in which ops run.
+use crate::collective;
+
+/// One instruction that takes time, begins something that runs beside the ops, or waits for its end.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
     /// Where it stands.
@@ -14,6 +17,48 @@ pub struct Step<'a> {
     pub instruction: &'a Instruction,
     /// How often it runs; `None` where the trip count of a loop around it is not known before the run.
     pub count: Option<u64>,
+    /// Whether it has a listing.
+    pub listed: bool,
+    /// The exchange that it is, done when it ends.
+    pub exchange: Option<Inner<'a>>,
+    /// What it begins, that runs on beside the steps after it.
+    pub begins: Vec<Beside<'a>>,
+    /// What it waits for, by name.
+    pub ends: Vec<String>,
+}
+
+/// An instruction where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Inner<'a> {
+    /// Its computation.
+    pub computation: &'a Computation,
+    /// It.
+    pub instruction: &'a Instruction,
+}
+
+/// Something that runs beside the steps.
+#[derive(Clone, Debug)]
+pub struct Beside<'a> {
+    /// Its name, of which there is one in its computation.
+    pub name: String,
+    /// The instruction whose result it is.
+    pub done: &'a Instruction,
+    /// The exchange between devices that it is; otherwise it is a copy, or another core's work.
+    pub exchange: Option<Inner<'a>>,
+}
+
+/// A program in the order in which it runs.
+#[derive(Clone, Debug)]
+pub enum Item<'a> {
+    /// A step.
+    Step(Step<'a>),
+    /// The end of a loop whose body stands once, from this item on.
+    LoopEnd {
+        /// The body's first item.
+        first: usize,
+        /// How often it runs, where that is known.
+        trips: Option<u64>,
+    },
 }
 
 /// A dump's texts, sorted out.
@@ -49,7 +94,7 @@ impl<'a> Program<'a> {
         let module = tilewright_hlo::parse(&files[*module], module)?;
         let mut listings = BTreeMap::new();
         for (file, text) in files {
-            let Some(op) = op_of(file) else { continue };
+            let Some((_, op)) = folder::split(file) else { continue };
             if listings.insert(op, (file.as_str(), text.as_str())).is_some() {
                 return Err(fault(format!("the dump holds two listings of `{op}`")));
             }
@@ -60,11 +105,21 @@ impl<'a> Program<'a> {
         Ok(Program { module, listings })
     }
 
-    /// The ops that have a listing, in the order in which they run, loops entered.
-    pub fn steps(&self) -> Vec<Step<'_>> {
-        let mut steps = Vec::new();
-        self.walk(self.module.entry(), Some(1), 0, &mut steps);
-        steps
+    /// What the program does, in the order in which it runs, loops entered.
+    pub fn items(&self) -> Vec<Item<'_>> {
+        let mut items = Vec::new();
+        self.walk(self.module.entry(), Some(1), 0, &mut items);
+        items
+    }
+
+    /// Names of the ops that have a listing.
+    pub fn ops(&self) -> impl Iterator<Item = &str> {
+        self.listings.keys().copied().filter(|op| !FRAME.contains(op))
+    }
+
+    /// Devices that the program is split over.
+    pub fn devices(&self) -> usize {
+        self.module.partitions.saturating_mul(self.module.replicas)
     }
 
     fn walk<'s>(
@@ -72,11 +127,22 @@ impl<'a> Program<'a> {
         computation: &'s Computation,
         count: Option<u64>,
         depth: usize,
-        steps: &mut Vec<Step<'s>>,
+        items: &mut Vec<Item<'s>>,
     ) {
+        let pairs = Pairs::of(&self.module, computation);
         for instruction in &computation.instructions {
-            if self.listings.contains_key(instruction.name.as_str()) {
-                steps.push(Step { computation, instruction, count });
+            let listed = self.listings.contains_key(instruction.name.as_str());
+            let step = pairs.step(Step {
+                computation,
+                instruction,
+                count,
+                listed,
+                exchange: None,
+                begins: Vec::new(),
+                ends: Vec::new(),
+            });
+            if listed || step.exchange.is_some() || !step.begins.is_empty() || !step.ends.is_empty() {
+                items.push(Item::Step(step));
                 continue;
             }
             let inner = |name: &str| instruction.called(name).and_then(|n| self.module.computation(n));
@@ -85,14 +151,27 @@ impl<'a> Program<'a> {
                 "while" => {
                     let trips = trip_count(&self.module, computation, instruction);
                     let count = count.zip(trips).and_then(|(a, b)| a.checked_mul(b));
-                    if let Some(body) = inner("body") {
-                        self.walk(body, count, depth + 1, steps);
+                    let first = items.len();
+                    for part in ["condition", "body"].into_iter().filter_map(inner) {
+                        self.walk(part, count, depth + 1, items);
+                    }
+                    items.push(Item::LoopEnd { first, trips });
+                }
+                "call" => {
+                    if let Some(called) = inner("to_apply").or(inner("calls")) {
+                        self.walk(called, count, depth + 1, items);
                     }
                 }
-                "call" | "async-start" | "call-start" => {
-                    if let Some(called) = inner("to_apply").or(inner("calls")).or(inner("called_computation"))
-                    {
-                        self.walk(called, count, depth + 1, steps);
+                "conditional" => {
+                    // Which branch runs is not known before the run: each is counted.
+                    let branches = instruction.attribute("branch_computations").unwrap_or_default();
+                    let named = branches
+                        .trim_matches(['{', '}'])
+                        .split(',')
+                        .map(|b| b.trim().trim_start_matches('%'));
+                    let both = ["true_computation", "false_computation"].into_iter().filter_map(inner);
+                    for branch in named.filter_map(|b| self.module.computation(b)).chain(both) {
+                        self.walk(branch, count, depth + 1, items);
                     }
                 }
                 _ => {}
@@ -101,16 +180,103 @@ impl<'a> Program<'a> {
     }
 }
 
-/// `1796087770779157736-fusion.1-03-final_bundles.txt` is the listing of `fusion.1`.
-fn op_of(file: &str) -> Option<&str> {
-    let rest = file.strip_suffix("-final_bundles.txt")?;
-    if rest.ends_with("schedule-analysis_final_bundles") || file.contains("-schedule-analysis_") {
-        return None;
+/// What begins and what ends the things of a computation that run beside its steps: a `-start` and its `-done`, or the first
+/// and the last of the fusions that hold the steps of one exchange (of one channel).
+struct Pairs<'a> {
+    starts: BTreeMap<&'a str, &'a Instruction>,
+    /// Exchanges by the instruction that holds them, with their channel.
+    held: BTreeMap<&'a str, Vec<(Option<&'a str>, Inner<'a>)>>,
+    /// First and last holder of each channel.
+    channels: BTreeMap<&'a str, (&'a Instruction, &'a Instruction)>,
+    computation: &'a Computation,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(module: &'a Module, computation: &'a Computation) -> Self {
+        let mut pairs =
+            Pairs { starts: BTreeMap::new(), held: BTreeMap::new(), channels: BTreeMap::new(), computation };
+        for instruction in &computation.instructions {
+            if instruction.opcode.ends_with("-done")
+                && let Some(start) = begun_by(computation, instruction)
+            {
+                pairs.starts.insert(&start.name, instruction);
+            }
+            let exchanges = exchanges(module, computation, instruction);
+            for (channel, _) in &exchanges {
+                let Some(channel) = *channel else { continue };
+                pairs
+                    .channels
+                    .entry(channel)
+                    .and_modify(|e| e.1 = instruction)
+                    .or_insert((instruction, instruction));
+            }
+            if !exchanges.is_empty() {
+                pairs.held.insert(&instruction.name, exchanges);
+            }
+        }
+        pairs
     }
-    let (rest, number) = rest.rsplit_once('-')?;
-    let (time, op) = rest.split_once('-')?;
-    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    (digits(number) && digits(time)).then_some(op)
+
+    /// Fills in what a step begins and ends.
+    fn step(&self, mut step: Step<'a>) -> Step<'a> {
+        let instruction = step.instruction;
+        let name = instruction.name.as_str();
+        let held = self.held.get(name).map_or(&[][..], Vec::as_slice);
+        if instruction.opcode.ends_with("-done") {
+            step.ends.extend(begun_by(self.computation, instruction).map(|start| start.name.clone()));
+            return step;
+        }
+        if let Some(done) = self.starts.get(name) {
+            let exchange = held.first().map(|(_, inner)| *inner);
+            step.begins.push(Beside { name: instruction.name.clone(), done, exchange });
+            return step;
+        }
+        for (channel, inner) in held {
+            match channel.and_then(|c| Some((c, self.channels.get(c)?))) {
+                Some((channel, (first, last))) if first.name != last.name => {
+                    let name = format!("{} (channel {channel})", inner.instruction.opcode);
+                    if first.name == instruction.name {
+                        step.begins.push(Beside { name, done: last, exchange: Some(*inner) });
+                    } else if last.name == instruction.name {
+                        step.ends.push(name);
+                    }
+                }
+                _ => step.exchange = Some(*inner),
+            }
+        }
+        step
+    }
+}
+
+/// The exchanges that an instruction is, or that the computation that it calls holds, with their channels.
+fn exchanges<'a>(
+    module: &'a Module,
+    computation: &'a Computation,
+    instruction: &'a Instruction,
+) -> Vec<(Option<&'a str>, Inner<'a>)> {
+    let one =
+        |computation, i: &'a Instruction| (i.attribute("channel_id"), Inner { computation, instruction: i });
+    if collective::kind(instruction).is_some() {
+        return vec![one(computation, instruction)];
+    }
+    if !["fusion", "async-start", "call-start"].contains(&instruction.opcode.as_str()) {
+        return Vec::new();
+    }
+    let called = ["calls", "called_computation", "to_apply"].iter().find_map(|a| instruction.called(a));
+    let Some(inner) = called.and_then(|c| module.computation(c)) else { return Vec::new() };
+    inner.instructions.iter().filter(|i| collective::kind(i).is_some()).map(|i| one(inner, i)).collect()
+}
+
+/// The start that a `-done` ends.
+fn begun_by<'a>(computation: &'a Computation, done: &Instruction) -> Option<&'a Instruction> {
+    let mut at = computation.instruction(done.operands.first()?)?;
+    for _ in 0..DEEPEST {
+        if at.opcode.ends_with("-start") {
+            return Some(at);
+        }
+        at = computation.instruction(at.operands.first()?)?;
+    }
+    None
 }
 
 /// How often a loop runs, where its text tells: an index that counts up from a constant by a constant while it is below
@@ -204,9 +370,16 @@ ENTRY %main (a: f32[8]) -> (s32[], f32[8]) {
     fn loops_are_entered_as_often_as_they_run() {
         let files = dump();
         let program = Program::of(&files, "d").unwrap();
-        let steps: Vec<(&str, Option<u64>)> =
-            program.steps().iter().map(|s| (s.instruction.name.as_str(), s.count)).collect();
+        let items = program.items();
+        let steps: Vec<(&str, Option<u64>)> = items
+            .iter()
+            .filter_map(|i| match i {
+                Item::Step(s) => Some((s.instruction.name.as_str(), s.count)),
+                Item::LoopEnd { .. } => None,
+            })
+            .collect();
         assert_eq!(steps, [("fusion.1", Some(1)), ("inner", Some(4))]);
+        assert!(matches!(items[2], Item::LoopEnd { first: 1, trips: Some(4) }));
     }
 
     #[test]

@@ -9,10 +9,16 @@ use serde::Serialize;
 pub struct TargetReport {
     /// The target's name.
     pub target: &'static str,
-    /// Cycles of one execution, on one core.
+    /// Devices that the program is split over.
+    pub devices: usize,
+    /// Cycles of one execution, on one core: the sum over its ops.
     pub cycles: f64,
     /// The same by the chip's clock.
     pub seconds: f64,
+    /// TensorCores of a chip.
+    pub cores: u32,
+    /// Seconds of a whole chip an execution: where a chip has two cores that are devices of their own, both at work.
+    pub chip_seconds: f64,
     /// Always true: nothing ran.
     pub estimate: bool,
     /// The timing model.
@@ -39,7 +45,7 @@ pub struct Clock {
 }
 
 /// One op of the program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct OpReport {
     /// Its name in the optimised HLO.
     pub name: String,
@@ -51,28 +57,34 @@ pub struct OpReport {
     pub source: Option<String>,
     /// How often it runs; where that is not known before the run, 1.
     pub count: u64,
-    /// Cycles of all its executions.
+    /// Cycles of all its executions; of what runs beside other ops only those in which nothing else ran.
     pub cycles: f64,
     /// The same in seconds.
     pub seconds: f64,
     /// Of the program's cycles.
     pub share: f64,
+    /// Seconds that it ran beside other ops, and cost nothing.
+    pub hidden_seconds: f64,
     /// FLOP that the matrix units are made to do in all executions, padding included.
     pub flops: f64,
-    /// FLOP that the op's shapes ask for in all executions; absent for custom calls, whose insides are not in the HLO.
+    /// FLOP that the op's shapes ask for in all executions, or that a kernel's author declared; absent where neither says.
     pub useful_flops: Option<f64>,
     /// Bytes moved between HBM and the core in all executions.
     pub hbm_bytes: f64,
-    /// `flops` over what the matrix units could do in the time.
+    /// What the matrix units did over what they could do in the time.
     pub matrix_fraction: f64,
     /// `hbm_bytes` over what the memory could move in the time.
     pub hbm_fraction: f64,
+    /// Vector memory that it holds: its own, and operands and results that stay there.
+    pub vmem_bytes: u64,
     /// Bundles executed, all executions.
     pub bundles: u64,
     /// Of these, empty ones.
     pub empty_bundles: u64,
-    /// What costs most: the constraint whose removal saves most; absent where no removal saves 1 %.
-    pub limiter: Option<Saving>,
+    /// What costs most: the constraint whose removal saves most; absent where no removal alone saves 1 %.
+    pub limiter: Option<&'static str>,
+    /// The share of the op's cycles that its removal saves.
+    pub saving: f64,
     /// What each constraint's removal would save, in a simulation without it.
     pub savings: Vec<Saving>,
     /// Busy fraction of each class of slots.
@@ -81,14 +93,54 @@ pub struct OpReport {
     pub stalls: BTreeMap<&'static str, f64>,
     /// Vector registers that went to memory and back: spill stores and reloads executed.
     pub spills: u64,
+    /// Data exchanged with other chips.
+    pub exchange: Option<Exchange>,
     /// What to change.
     pub advice: Vec<Advice>,
     /// Values that no text tells, with what they were taken for.
     pub assumptions: Vec<String>,
     /// Branches that such values decided: where there are any, the figures may be far off.
     pub assumed_branches: u64,
+    /// What its time is, where it is not a simulation of machine code.
+    pub time_is: Option<&'static str>,
     /// Why it could not be simulated, where it could not; its cycles are then the bundles of its listing, each once.
     pub fault: Option<String>,
+    /// Its hottest bundles, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listing: Vec<HotBundle>,
+}
+
+/// Data exchanged between chips, of one execution.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exchange {
+    /// `all-reduce`, `all-gather`, …
+    pub kind: String,
+    /// Devices of a group.
+    pub devices: usize,
+    /// Bytes of the whole array on one device.
+    pub bytes: f64,
+    /// Seconds on the links.
+    pub seconds: f64,
+}
+
+/// A bundle and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct HotBundle {
+    /// Its line in the listing.
+    pub line: u32,
+    /// How often it ran.
+    pub count: u64,
+    /// Cycles in which it waited, by cause, over all its executions.
+    pub stalls: BTreeMap<&'static str, u64>,
+    /// Its text.
+    pub text: String,
+}
+
+impl OpReport {
+    /// An op that does nothing yet.
+    pub fn named(name: &str) -> OpReport {
+        OpReport { name: name.to_string(), count: 1, ..OpReport::default() }
+    }
 }
 
 /// A constraint and what its removal saves.

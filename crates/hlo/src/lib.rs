@@ -5,6 +5,8 @@
 //! names the line of what it does not.
 
 mod constants;
+mod frames;
+mod groups;
 mod parse;
 mod shape;
 mod work;
@@ -24,6 +26,10 @@ pub struct Module {
     pub computations: Vec<Computation>,
     /// Which of them is the entry.
     pub entry: usize,
+    /// Devices that one copy of the program is split over.
+    pub partitions: usize,
+    /// Copies of the program that run together.
+    pub replicas: usize,
     by_name: HashMap<String, usize>,
 }
 
@@ -54,6 +60,8 @@ pub struct Instruction {
     pub attributes: Vec<(String, String)>,
     /// Line of the text, from 1.
     pub line: usize,
+    /// Where its `stack_frame_id` leads.
+    frame: Option<frames::Place>,
 }
 
 impl Module {
@@ -110,6 +118,9 @@ impl Instruction {
             let rest = &metadata[metadata.find(&format!("{name}="))? + name.len() + 1..];
             Some(rest.trim_start_matches('"').split(['"', ' ', '}']).next()?.to_string())
         };
-        Some((field("source_file")?, field("source_line")?.parse().ok()?))
+        match &self.frame {
+            Some((file, line)) => Some((file.to_string(), *line)),
+            None => Some((field("source_file")?, field("source_line")?.parse().ok()?)),
+        }
     }
 }

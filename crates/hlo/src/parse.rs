@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use tilewright_diag::{Diagnostic, Result, Span};
 
+use crate::frames::Frames;
 use crate::shape::{Array, Dtype, Layout, Shape, Tile};
 use crate::{Computation, Instruction, Module};
 
@@ -16,9 +17,16 @@ const DEEPEST: usize = 64;
 /// # Errors
 /// `tpu/hlo` (class request), with the line and what was expected there.
 pub fn parse(text: &str, file: &str) -> Result<Module> {
-    let mut module =
-        Module { name: String::new(), computations: Vec::new(), entry: usize::MAX, by_name: HashMap::new() };
+    let mut module = Module {
+        name: String::new(),
+        computations: Vec::new(),
+        entry: usize::MAX,
+        partitions: 1,
+        replicas: 1,
+        by_name: HashMap::new(),
+    };
     let mut open: Option<(Computation, bool)> = None;
+    let mut frames = Frames::default();
     let mut lines = text.lines().enumerate();
     while let Some((i, raw)) = lines.next() {
         // Attributes that hold text of a front end may run over several lines.
@@ -41,6 +49,12 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
         }
         if let Some(rest) = line.strip_prefix("HloModule ") {
             module.name = rest.split([',', ' ']).next().unwrap_or_default().to_string();
+            let count = |key: &str| {
+                let (_, value) = rest.split_once(key)?;
+                value.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|n| *n > 0)
+            };
+            module.partitions = count(", num_partitions=").unwrap_or(1);
+            module.replicas = count(", replica_count=").unwrap_or(1);
         } else if line == "}" || line.starts_with("}, ") {
             let Some((computation, is_entry)) = open.take() else {
                 return Err(fault(("a `}` that closes nothing", line)));
@@ -54,7 +68,8 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
             module.by_name.insert(computation.name.clone(), module.computations.len());
             module.computations.push(computation);
         } else if let Some((computation, _)) = &mut open {
-            let (instruction, is_root) = instruction(line, i + 1).map_err(fault)?;
+            let (mut instruction, is_root) = instruction(line, i + 1).map_err(fault)?;
+            instruction.frame = instruction.attribute("metadata").and_then(|m| frames.of(m));
             if is_root {
                 computation.root = computation.instructions.len();
             }
@@ -62,7 +77,7 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
             computation.instructions.push(instruction);
         } else if line.ends_with('{') {
             open = Some(header(line).ok_or_else(|| fault(("the head of a computation has a name", line)))?);
-        } else if !module.name.is_empty() {
+        } else if !module.name.is_empty() && !(module.computations.is_empty() && frames.line(line)) {
             return Err(fault(("a line outside of any computation", line)));
         }
     }
@@ -143,7 +158,7 @@ fn instruction(line: &str, number: usize) -> Parsed<'_, (Instruction, bool)> {
     }
     let name = name.trim().trim_start_matches('%').to_string();
     let opcode = opcode.to_string();
-    Ok((Instruction { name, shape, opcode, operands, attributes, line: number }, is_root))
+    Ok((Instruction { name, shape, opcode, operands, attributes, line: number, frame: None }, is_root))
 }
 
 /// `%name`, maybe with its shape or an `/*index=5*/` before it.
@@ -371,6 +386,23 @@ ENTRY %main (a: f32[8,128]) -> f32[8] {
             m.entry().instruction("t").unwrap().attribute("backend_config"),
             Some(r#"{"a":[1, 2], "b":"}"}"#)
         );
+    }
+
+    #[test]
+    fn tables_of_source_places_lead_from_a_frame_to_its_line() {
+        let tables = "\n\nFileNames\n1 \"a/f.py\"\n\nFunctionNames\n1 \"<module>\"\n\nFileLocations\n\
+            1 {file_name_id=1 function_name_id=1 line=32 end_line=32 column=10 end_column=49}\n\
+            2 {file_name_id=9 function_name_id=1 line=33}\n\nStackFrames\n\
+            1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=2}\n\n%fused";
+        for (frame, place) in [("1", Some(("a/f.py".to_string(), 32))), ("2", None), ("7", None)] {
+            let text = TEXT
+                .replacen("\n\n%fused", tables, 1)
+                .replace("source_file=\"f.py\" source_line=7", &format!("stack_frame_id={frame}"));
+            let m = parse(&text, "t.txt").unwrap();
+            assert_eq!(m.computation("fused").unwrap().root().source(), place);
+        }
+        let text = TEXT.replacen("\n\n%fused", "\n\nFileNames\n1 f.py\n%fused", 1);
+        assert!(parse(&text, "t.txt").unwrap_err().message.contains("outside of any computation"));
     }
 
     #[test]

@@ -205,6 +205,12 @@ pub struct ExplainArgs {
     /// Ops to show.
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub top: usize,
+    /// Show the hottest bundles of an op: how often each ran and what it waited for.
+    #[arg(long, value_name = "OP")]
+    pub listing: Option<String>,
+    /// Values that an op is given when the program runs (sizes, tables), by the number of the op's operand; may be repeated.
+    #[arg(long, value_name = "OP:OPERAND=N,…")]
+    pub scalars: Vec<String>,
     /// The longest that the compiler may take for a target.
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = duration)]
     pub limit: Duration,

@@ -1,5 +1,7 @@
 //! What a stretch of execution cost.
 
+use super::items::NARROW;
+
 /// What a stretch of execution cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
@@ -13,8 +15,8 @@ pub struct Delta {
     pub guarded: [u64; 11],
     /// Cycles that matrix units were taken, over all units.
     pub matrix_busy: u64,
-    /// Result registers of matrix multiplies, over all units.
-    pub matrix_results: u64,
+    /// Result registers of matrix multiplies, over all units: of rows of 16 and 32 bits, and of 8 bits.
+    pub matrix_results: [u64; 2],
     /// Cycles that weights of matrix units were taken, over all units.
     pub push_busy: u64,
     /// Cycles that cross-lane units were taken, over all units.
@@ -30,6 +32,14 @@ impl Delta {
     pub fn clear(&mut self) {
         *self = Delta { by_bundle: std::mem::take(&mut self.by_bundle), ..Delta::default() };
         self.by_bundle.clear();
+    }
+
+    /// Counts the results of one multiply, marked where its rows are narrow; how many they are.
+    pub fn multiplied(&mut self, marked: u16) -> u16 {
+        let results = marked & !NARROW;
+        let [wide, narrow] = &mut self.matrix_results;
+        *(if marked & NARROW == 0 { wide } else { narrow }) += u64::from(results);
+        results
     }
 
     /// Adds the stalls by bundle to a table by bundle and cause.
@@ -51,7 +61,9 @@ impl Delta {
             *a += b * times;
         }
         self.matrix_busy += other.matrix_busy * times;
-        self.matrix_results += other.matrix_results * times;
+        for (a, b) in self.matrix_results.iter_mut().zip(other.matrix_results) {
+            *a += b * times;
+        }
         self.push_busy += other.push_busy * times;
         self.xlu_busy += other.xlu_busy * times;
         self.underflows += other.underflows * times;

@@ -23,19 +23,19 @@ impl State {
             }
             Act::Matmul => {
                 take(&mut self.mxu_free, unit, issue, item.m, &mut delta.matrix_busy);
-                delta.matrix_results += u64::from(item.n);
+                let results = delta.multiplied(item.n);
                 let latency = params.matmul_latency.get(usize::from(unit >= 2)).copied().unwrap_or(0) as i64;
                 if let Some(q) = self.matrix.get_mut(unit) {
-                    for i in 0..i64::from(item.n) {
+                    for i in 0..i64::from(results) {
                         push(q, issue + latency + i * params.matmul_spacing as i64);
                     }
                 }
             }
             Act::MatmulSlot => {
                 take(&mut self.mxu_free, unit, issue, item.m >> 16, &mut delta.matrix_busy);
-                delta.matrix_results += u64::from(item.m & 0xffff);
+                let results = delta.multiplied(item.m as u16);
                 let first = params.matmul_latency.first().copied().unwrap_or(0);
-                for i in 0..(item.m & 0xffff) as usize {
+                for i in 0..usize::from(results) {
                     let slot = unit * SLOTS + (usize::from(item.n) + i) % SLOTS;
                     if let Some(s) = self.slots.get_mut(slot) {
                         *s = issue + (first + i as u64 * params.matmul_spacing) as i64;

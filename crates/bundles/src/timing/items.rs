@@ -135,6 +135,9 @@ pub struct Items {
     cells: HashMap<Place, u16>,
 }
 
+/// The bit beside the number of a multiply's results which says that its rows are of 8 bits.
+pub const NARROW: u16 = 1 << 15;
+
 /// Prepares a program.
 pub fn compile(listing: &Listing, program: &Program, params: &Params) -> Items {
     let mut out = Items {

@@ -1,5 +1,6 @@
 //! Transfers in flight.
 
+use super::background::Background;
 use super::params::{Params, Path};
 
 /// Fractions of a cycle in which service time is kept.
@@ -35,6 +36,9 @@ impl Flight {
 
 /// Transfers that no wait takes are forgotten beyond this many.
 const FLIGHTS: usize = 4096;
+
+/// Flags from here on are of transfers that started before the execution.
+const OUTSIDE: u32 = 0xffff_0000;
 
 /// The path of a credit.
 const CREDIT: Path = Path { latency: -1.0, granule: 0.0 };
@@ -166,6 +170,46 @@ impl Memory {
             }
         }
         self.clock = next;
+    }
+
+    /// Takes up transfers in flight at time 0; shared memory only.
+    pub fn resume(&mut self, flying: &[Background]) {
+        for b in flying {
+            let arrives = i64::try_from(b.after).unwrap_or(i64::MAX);
+            let path = Path { latency: 0.0, granule: 0.0 };
+            let flag = OUTSIDE + u32::from(b.id);
+            self.flights.push(Flight {
+                flag,
+                granules: 1,
+                issued: 0,
+                arrives,
+                left: b.service,
+                done: arrives,
+                path,
+            });
+        }
+    }
+
+    /// What is left at `now` of the transfers that were taken up.
+    pub fn pause(&self, now: i64) -> Vec<Background> {
+        let outside = self.flights.iter().filter(|f| f.flag >= OUTSIDE);
+        let left = outside.map(|f| Background {
+            id: (f.flag - OUTSIDE) as u16,
+            after: (f.arrives - now).max(0) as u64,
+            service: f.left,
+        });
+        left.filter(|b| b.after > 0 || b.service > 0).collect()
+    }
+
+    /// Whether a transfer that was taken up still uses the memory.
+    pub fn is_shared_with_background(&self) -> bool {
+        self.flights.iter().any(|f| f.flag >= OUTSIDE && f.left > 0)
+    }
+
+    /// The cycle at which a transfer that was taken up is complete; 0 where there is none such.
+    pub fn finish_background(&mut self, id: u16) -> i64 {
+        let flag = OUTSIDE + u32::from(id);
+        self.flights.iter().position(|f| f.flag == flag).map_or(0, |at| self.finish(at))
     }
 
     /// The state relative to `now`, as words.

@@ -62,6 +62,8 @@ pub struct Path {
 pub struct Params {
     /// The chip.
     pub chip: Chip,
+    /// Bytes of a granule.
+    pub granule_bytes: f64,
     /// Whether transfers share bandwidth.
     pub shared: bool,
     /// Delay slots.
@@ -140,6 +142,7 @@ impl Params {
         let slots = &machine.slots;
         Params {
             chip: machine.chip,
+            granule_bytes: machine.facts.granule.value.max(1.0),
             shared: timing.sharing == Sharing::Shared,
             shadow: match timing.issue.delay_slots.whole() {
                 0 => Shadow::Marks,

@@ -1,11 +1,11 @@
 //! The simulator: replays segments, and remembers what they cost from which state.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 
 use tilewright_diag::Result;
 
 use super::Cause;
+use super::background::Background;
 use super::delta::Delta;
 use super::items::{self, Act, Item, Items};
 use super::params::{Params, Path};
@@ -40,7 +40,7 @@ pub struct Simulator<'p> {
     /// Whether `state` holds it, or only its number does.
     held: bool,
     states: Vec<Box<[u64]>>,
-    ids: HashMap<Box<[u64]>, u32>,
+    ids: FastMap<Box<[u64]>, u32>,
     transitions: Vec<Transition>,
     known: FastMap<u64, Vec<u32>>,
     remembered: usize,
@@ -69,7 +69,7 @@ impl<'p> Simulator<'p> {
             at: None,
             held: true,
             states: Vec::new(),
-            ids: HashMap::new(),
+            ids: FastMap::default(),
             transitions: Vec::new(),
             known: FastMap::default(),
             remembered: 0,
@@ -84,6 +84,24 @@ impl<'p> Simulator<'p> {
         };
         sim.at = sim.name_state();
         sim
+    }
+
+    /// Takes up transfers that are in flight as the execution starts; shared memory only.
+    pub fn resume(&mut self, flying: &[Background]) {
+        self.state.memory.resume(flying);
+        self.at = if self.remembers() { self.name_state() } else { None };
+    }
+
+    /// What is left of them now.
+    pub fn pause(&mut self) -> Vec<Background> {
+        self.hold();
+        self.state.memory.advance(self.now);
+        self.state.memory.pause(self.now)
+    }
+
+    /// While another's transfer uses the memory, no state repeats.
+    fn remembers(&self) -> bool {
+        self.remember && !self.state.memory.is_shared_with_background()
     }
 
     /// What each bundle means for time.
@@ -126,14 +144,19 @@ impl<'p> Simulator<'p> {
         id
     }
 
-    /// Replays a segment bundle by bundle.
-    fn replay(&mut self, segment: &Segment<'_>) {
+    /// Sees to it that `state` holds the present state.
+    fn hold(&mut self) {
         if !self.held {
             if let Some(words) = self.at.and_then(|id| self.states.get(id as usize)) {
                 self.state.load(&self.params, self.now, words);
             }
             self.held = true;
         }
+    }
+
+    /// Replays a segment bundle by bundle.
+    fn replay(&mut self, segment: &Segment<'_>) {
+        self.hold();
         self.delta.clear();
         let start = self.now;
         let mut path = Bits { words: segment.bits, at: 0, left: 0, word: 0 };
@@ -350,7 +373,7 @@ impl Observer for Simulator<'_> {
             }
         }
         self.replay(&segment);
-        let next = if self.remember { self.name_state() } else { None };
+        let next = if self.remembers() { self.name_state() } else { None };
         match (from, next) {
             (Some(from), Some(next)) => {
                 self.remembered +=

@@ -33,6 +33,13 @@ impl Topology {
         Topology { chip, shape }
     }
 
+    /// How the devices that a program sees are arranged, neighbours along the first size having consecutive numbers: on
+    /// tpu7x the two cores of a chip, then the chips.
+    pub fn devices(&self) -> Vec<usize> {
+        let cores = if self.chip == Chip::Tpu7x { 2 } else { 1 };
+        std::iter::once(cores).chain(self.shape).collect()
+    }
+
     /// Reads `v5e:4x4`, or `4x4` for a chip that is known.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! `explain`: what a TPU program's machine code will do, and what holds it back, with no TPU.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
 use tilewright::diag::{Diagnostic, Result, Span};
-use tilewright::explain::{Model, OpReport, TargetReport, explain};
+use tilewright::explain::{Mesh, Model, OpReport, Request, TargetReport, devices, explain};
 use tilewright::kernels::{families, family};
 use tilewright::run::cache::Cache;
 use tilewright::run::tpu::{self, Chip, Dump, Topology};
@@ -22,22 +23,30 @@ struct Whole<'a> {
 /// Explains the program that was asked for on each target.
 pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
     let chips = args.target.iter().map(|t| chip(t)).collect::<Result<Vec<_>>>()?;
+    let scalars = scalars(&args.scalars)?;
     let program = Program::read(args)?;
     let mut targets = Vec::new();
     for chip in chips {
-        let dump = {
+        let made = {
             let _spinner =
                 Spinner::new(&format!("compiling {} for {}", args.program, chip.target()), output.quiet);
-            program.dump(chip, args)?
+            program.made(chip, args)?
         };
         let _spinner =
             Spinner::new(&format!("simulating {} on {}", args.program, chip.target()), output.quiet);
-        let model = match args.model {
-            ModelChoice::Calibrated => Model::Calibrated,
-            ModelChoice::Vendor => Model::Vendor,
+        let request = Request {
+            files: &made.files,
+            name: &args.program,
+            mesh: Mesh { sizes: made.topology.devices(), chip },
+            model: match args.model {
+                ModelChoice::Calibrated => Model::Calibrated,
+                ModelChoice::Vendor => Model::Vendor,
+            },
+            scalars: &scalars,
+            listing: args.listing.as_deref(),
         };
-        let mut report = explain(&dump.files, &args.program, chip, model)?;
-        report.compiler.clone_from(&dump.compiler);
+        let mut report = explain(&request)?;
+        report.compiler.clone_from(&made.compiler);
         targets.push(report);
     }
     let whole = Whole { program: &args.program, targets };
@@ -45,6 +54,30 @@ pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
         whole.targets.iter().map(|t| text(t, args.top, output)).collect::<Vec<_>>().join("\n")
     })?;
     Ok(Ended::Held)
+}
+
+/// `OP:OPERAND=N,…`, each a whole number of 32 bits.
+fn scalars(given: &[String]) -> Result<BTreeMap<(String, u32), Vec<u32>>> {
+    let mut all = BTreeMap::new();
+    for text in given {
+        let wrong = || {
+            Diagnostic::request("cli/scalars", format!("`{text}` gives no op's operand values"))
+                .rule("an op, the number of its operand from 0, and whole numbers of 32 bits")
+                .help("`--scalars name.1:0=23`")
+        };
+        let (op, rest) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let (operand, words) = rest.split_once('=').ok_or_else(wrong)?;
+        let word = |w: &str| -> Option<u32> {
+            let w = w.trim();
+            w.parse::<u32>().ok().or_else(|| w.parse::<i32>().ok().map(i32::cast_unsigned))
+        };
+        let words: Option<Vec<u32>> = words.split(',').map(word).collect();
+        let (Some(words), Ok(operand)) = (words, operand.parse()) else { return Err(wrong()) };
+        if all.insert((op.to_string(), operand), words).is_some() {
+            return Err(wrong().note("the same operand is given twice"));
+        }
+    }
+    Ok(all)
 }
 
 fn chip(name: &str) -> Result<Chip> {
@@ -61,9 +94,10 @@ enum Program {
     Dump(Dump),
 }
 
-/// A dump and who made it.
+/// A dump, for which chips it is, and who made it.
 struct Made {
-    files: std::collections::BTreeMap<String, String>,
+    files: BTreeMap<String, String>,
+    topology: Topology,
     compiler: Option<String>,
 }
 
@@ -101,16 +135,17 @@ impl Program {
         })
     }
 
-    fn dump(&self, chip: Chip, args: &ExplainArgs) -> Result<Made> {
+    fn made(&self, chip: Chip, args: &ExplainArgs) -> Result<Made> {
         let module = match self {
-            Program::Dump(dump) => return Ok(Made { files: dump.files.clone(), compiler: None }),
+            Program::Dump(dump) => {
+                let devices = devices(&dump.files, &args.program)?;
+                let topology = topology(chip, devices, args)?;
+                return Ok(Made { files: dump.files.clone(), topology, compiler: None });
+            }
             Program::Module(module) => module,
         };
         let partitions = tpu::partitions(module);
-        let topology = match &args.topology {
-            Some(text) => Topology::parse(text, chip)?,
-            None => Topology::fitting(chip, partitions),
-        };
+        let topology = topology(chip, partitions, args)?;
         let request = tpu::Request {
             module,
             name: &args.program,
@@ -122,7 +157,16 @@ impl Program {
             worker: &worker::TPU,
         };
         let compiled = tpu::compile(&request, &Cache::from_env()?)?;
-        Ok(Made { files: compiled.dump.files, compiler: Some(format!("libtpu {}", compiled.compiler)) })
+        let compiler = Some(format!("libtpu {}", compiled.compiler));
+        Ok(Made { files: compiled.dump.files, topology, compiler })
+    }
+}
+
+/// The chips that were asked for, or the fewest that hold the program's devices.
+fn topology(chip: Chip, devices: usize, args: &ExplainArgs) -> Result<Topology> {
+    match &args.topology {
+        Some(text) => Topology::parse(text, chip),
+        None => Ok(Topology::fitting(chip, devices)),
     }
 }
 
@@ -141,6 +185,7 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
         ("time", Align::Right),
         ("share", Align::Right),
         ("matrix", Align::Right),
+        ("useful", Align::Right),
         ("HBM", Align::Right),
         ("spills", Align::Right),
         ("held back by", Align::Left),
@@ -148,16 +193,20 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
     let mut table = Table::new(&heads);
     for op in report.ops.iter().take(top) {
         let times = if op.count > 1 { format!(" ×{}", op.count) } else { String::new() };
-        let limiter = match (&op.limiter, &op.fault) {
+        let limiter = match (op.limiter, &op.fault) {
             (_, Some(_)) => "(not simulated)".to_string(),
-            (Some(l), None) => format!("{} ({})", l.of, units::percent(l.share)),
+            (Some(l), None) => format!("{l} ({})", units::percent(op.saving)),
+            (None, None) if op.cycles == 0.0 => "(hidden)".to_string(),
             (None, None) => "(nothing alone)".to_string(),
         };
+        // What the shapes ask for, of what the matrix units are made to do.
+        let useful = op.useful_flops.filter(|u| *u > 0.0 && op.flops > *u);
         table.row([
             format!("  {}{times} {}", op.name, paint.on(Style::Dim, &op.kind)),
             units::seconds(op.seconds),
             units::percent(op.share),
             units::percent(op.matrix_fraction),
+            useful.map_or(String::new(), |u| units::percent(u / op.flops)),
             units::percent(op.hbm_fraction),
             op.spills.to_string(),
             limiter,
@@ -168,24 +217,59 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
         let rest: f64 = report.ops.iter().skip(top).map(|o| o.share).sum();
         out += &format!("  {} more ops: {}\n", report.ops.len() - top, units::percent(rest));
     }
-    for op in report.ops.iter().take(top).filter(|o| !o.advice.is_empty() || o.fault.is_some()) {
-        out += &remarks(op, output);
-    }
+    out += &remarks(report.ops.get(..top.min(report.ops.len())).unwrap_or(&[]), output);
     for note in &report.notes {
-        out += &format!("  note: {note}\n");
+        out += &wrap(&format!("  note: {note}"), output.width()).join("\n    ");
+        out += "\n";
+    }
+    for op in report.ops.iter().filter(|o| !o.listing.is_empty()) {
+        out += &hot(op, output);
     }
     out
 }
 
-fn remarks(op: &OpReport, output: Output) -> String {
-    let lines =
-        op.advice.iter().map(|a| format!("{} (at most {} of the op)", a.text, units::percent(a.saving)));
-    let lines = lines.chain(op.fault.iter().map(|f| format!("not simulated: {f}")));
+/// The hottest bundles of an op.
+fn hot(op: &OpReport, output: Output) -> String {
+    let mut out = output.heading(&format!("{}: its hottest bundles", op.name));
+    if let Some(source) = &op.source {
+        out += &format!("  written in {source}\n");
+    }
+    for bundle in &op.listing {
+        let waits: Vec<String> = bundle
+            .stalls
+            .iter()
+            .map(|(cause, cycles)| format!("{cause} {:.1}", *cycles as f64 / bundle.count.max(1) as f64))
+            .collect();
+        out += &format!("{:>7} ×{:<8} {:<28} {}\n", bundle.line, bundle.count, waits.join(" "), bundle.text);
+    }
+    out
+}
+
+/// What to change in which ops, the same change said once; then what could not be simulated.
+fn remarks(ops: &[OpReport], output: Output) -> String {
+    let mut changes: Vec<(&str, Vec<String>)> = Vec::new();
+    for (op, advice) in ops.iter().flat_map(|op| op.advice.iter().map(move |a| (op, a))) {
+        let saves = format!("{} ({})", op.name, units::percent(advice.saving));
+        match changes.iter_mut().find(|(text, _)| *text == advice.text) {
+            Some((_, names)) => names.push(saves),
+            None => changes.push((&advice.text, vec![saves])),
+        }
+    }
     let mut out = String::new();
-    for line in lines {
-        let width = output.width().saturating_sub(4 + op.name.len());
-        for (n, part) in wrap(&line, width).into_iter().enumerate() {
-            out += &if n == 0 { format!("  {}: {part}\n", op.name) } else { format!("    {part}\n") };
+    let mut say = |line: String| {
+        for (n, part) in wrap(&line, output.width().saturating_sub(4)).into_iter().enumerate() {
+            out += &if n == 0 { format!("  {part}\n") } else { format!("    {part}\n") };
+        }
+    };
+    if !changes.is_empty() {
+        say("what would help, and the share of the op that it saves at most:".to_string());
+    }
+    for (text, names) in changes {
+        say(format!("- {text}: {}", names.join(", ")));
+    }
+    for op in ops {
+        if let Some(fault) = &op.fault {
+            say(format!("{}: not simulated: {fault}", op.name));
         }
     }
     out

@@ -1,9 +1,9 @@
 //! What one instruction means for time.
 
 use super::places::place;
-use super::{Act, Item, Items, WAITED, register, token};
+use super::{Act, Item, Items, NARROW, WAITED, register, token};
 use crate::listing::{Instr, Listing, Operand, Part, Value};
-use crate::ops::{Gives, Meaning, Slot, Unit};
+use crate::ops::{Gives, Meaning, RowBits, Slot, Unit};
 use crate::timing::params::Params;
 
 impl Items {
@@ -72,6 +72,7 @@ impl Items {
                 let row = Params::row(bits);
                 rest.push(item(Act::NeedMatrix, unit, 0, 0));
                 let (occupancy, results) = (pick(&params.matmul, row), pick(&params.results, row));
+                let results = results | if bits == RowBits::B8 { u64::from(NARROW) } else { 0 };
                 if instr.op.has_slot && listing.name(instr).contains("mrb") {
                     let m = (occupancy << 16 | results) as u32;
                     rest.push(item(Act::MatmulSlot, unit, instr.op.slot, m));
