@@ -9,6 +9,7 @@ fuzz_target!(|text: &str| {
             let entry = module.entry();
             for instruction in &entry.instructions {
                 let _ = (module.work(entry, instruction), instruction.source(), instruction.shape.bytes());
+                let _ = (module.constant_words(entry, instruction), module.constant_operands(entry, instruction));
             }
         }
         Err(d) => assert_eq!(d.class.exit_status(), 2, "{d}"),

@@ -2,19 +2,20 @@
 //!
 //! Registers hold 64 bits: the value below, and above it one bit that says the value rests on an assumption.
 
+mod given;
 mod outside;
 mod pure;
 mod smem;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use tilewright_diag::{Diagnostic, Result};
 
 use crate::hash::{FastMap, mix};
 use crate::listing::Listing;
 use crate::observe::{Observer, Scalars, Segment};
 use crate::program::{Branch, Code, Op, Program};
+pub use given::{Assumption, Inputs, Outcome};
 use pure::{Registers, pure, registers};
 use smem::Smem;
 
@@ -22,71 +23,6 @@ use smem::Smem;
 const ASSUMED: u64 = 1 << 32;
 /// A segment ends after this many path words, so that memory stays bounded in code without loops.
 const SEGMENT_WORDS: usize = 4096;
-
-/// What the listing does not say.
-#[derive(Clone, Debug, Default)]
-pub struct Inputs {
-    /// Values of scalar operands in registers, by operand index.
-    pub scalars: BTreeMap<u32, u32>,
-    /// Words of operands that reach scalar memory, by operand index, in the order of their layout: of operands in scalar
-    /// memory, and of those that a transfer brings there from HBM or vector memory.
-    pub tables: BTreeMap<u32, Vec<u32>>,
-    /// What an unknown value is taken to be.
-    pub default: u32,
-    /// Bundles after which an execution ends with a diagnostic.
-    pub limit: u64,
-}
-
-impl Inputs {
-    /// Nothing known, unknown values 0, at most `limit` bundles.
-    pub fn unknown(limit: u64) -> Inputs {
-        Inputs { scalars: BTreeMap::new(), tables: BTreeMap::new(), default: 0, limit }
-    }
-
-    /// Makes the words of operand `index` known, whether the program has it in a register or in memory.
-    pub fn give(&mut self, index: u32, words: Vec<u32>) {
-        if let Some(first) = words.first() {
-            self.scalars.insert(index, *first);
-        }
-        self.tables.insert(index, words);
-    }
-}
-
-/// A value that was taken for granted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Assumption {
-    /// What it is.
-    pub what: String,
-    /// Line where it entered.
-    pub line: u32,
-    /// Times it was read.
-    pub count: u64,
-}
-
-/// What the scalar side did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
-    /// Bundles executed, empty ones and delay slots included.
-    pub bundles: u64,
-    /// Executions of each bundle.
-    pub counts: Vec<u64>,
-    /// Bytes read from HBM.
-    pub hbm_read: u64,
-    /// Bytes written to HBM.
-    pub hbm_written: u64,
-    /// Transfers started.
-    pub transfers: u64,
-    /// Values taken for granted.
-    pub assumptions: Vec<Assumption>,
-    /// Branches that an assumed value decided.
-    pub assumed_branches: u64,
-    /// Checks that failed (`shalt.err`); on assumed values they mean little.
-    pub failed_checks: u64,
-    /// Of these, the ones that rest on no assumption.
-    pub certain_failed_checks: u64,
-    /// Calls of other listings.
-    pub calls: u64,
-}
 
 /// Runs `program` to its end.
 pub fn execute<O: Observer>(

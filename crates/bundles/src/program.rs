@@ -139,6 +139,11 @@ impl Direction {
         matches!(self, Direction::HbmToVmem | Direction::HbmToSmem | Direction::HbmToHbm)
     }
 
+    /// Whether it writes scalar memory.
+    pub fn fills_smem(self) -> bool {
+        matches!(self, Direction::HbmToSmem | Direction::VmemToSmem)
+    }
+
     /// Whether it writes HBM.
     pub fn writes_hbm(self) -> bool {
         matches!(self, Direction::VmemToHbm | Direction::SmemToHbm | Direction::HbmToHbm)

@@ -4,6 +4,7 @@
 //! relative state a segment led to which, so that a loop in its steady state costs one look-up an iteration.
 
 mod background;
+mod bits;
 mod delta;
 mod effect;
 mod items;

@@ -7,6 +7,7 @@
 mod constants;
 mod frames;
 mod groups;
+mod memory;
 mod parse;
 mod shape;
 mod work;

@@ -66,7 +66,7 @@ pub enum Kind {
     Printed,
     /// Fitted to the rows that the source names.
     Fitted,
-    /// Taken over from another chip; nothing measured or printed supports it yet.
+    /// Taken over from another chip or model; nothing measured or printed supports it yet.
     Assumed,
 }
 
@@ -238,12 +238,16 @@ numbers!(
         read_latency,
         /// Start of a read of HBM into scalar memory to the first data.
         scalar_read_latency,
+        /// Cycles a granule of reads of HBM into scalar memory.
+        scalar_granule_time,
         /// Start of a write of HBM to the first data.
         write_latency,
         /// Start of any other transfer to the first data.
         general_latency,
         /// Start of a transfer between vector and scalar memory to the first data.
         on_chip_latency,
+        /// Cycles a granule between vector and scalar memory.
+        on_chip_granule_time,
         /// Cycles a granule of reads and writes at full rate.
         granule_time,
         /// Cycles a granule of other transfers.
@@ -355,32 +359,4 @@ impl Machine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_machine_reads_and_every_number_has_a_source() {
-        for chip in Chip::ALL {
-            let m = Machine::of(chip).unwrap();
-            let numbers = [
-                m.facts.all(),
-                m.ici.all(),
-                m.slots.all(),
-                m.vendor.units.all(),
-                m.vendor.dma.all(),
-                m.vendor.issue.all(),
-            ];
-            for (name, n) in numbers.into_iter().flatten().chain(m.calibrated.dma.all()) {
-                assert!(!n.source.is_empty() && !n.unit.is_empty(), "{} {name}", chip.name());
-                assert!(n.value.is_finite() && n.value >= 0.0, "{} {name}", chip.name());
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_read_with_or_without_the_prefix() {
-        assert_eq!(Chip::parse("tpu-v6e").unwrap(), Chip::V6e);
-        assert_eq!(Chip::parse("tpu7x").unwrap(), Chip::Tpu7x);
-        assert!(Chip::parse("v7").is_err());
-    }
-}
+mod tests;

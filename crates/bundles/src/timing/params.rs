@@ -188,9 +188,9 @@ impl Params {
                 vector(&u.vector_float),
             ],
             read: path(&d.read_latency, &d.granule_time),
-            scalar_read: path(&d.scalar_read_latency, &d.granule_time),
+            scalar_read: path(&d.scalar_read_latency, &d.scalar_granule_time),
             write: path(&d.write_latency, &d.granule_time),
-            on_chip: path(&d.on_chip_latency, &d.granule_time),
+            on_chip: path(&d.on_chip_latency, &d.on_chip_granule_time),
             general: path(&d.general_latency, &d.general_granule_time),
             lifts: lifts.to_vec(),
         }

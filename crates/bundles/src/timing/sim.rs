@@ -6,6 +6,7 @@ use tilewright_diag::Result;
 
 use super::Cause;
 use super::background::Background;
+use super::bits::Bits;
 use super::delta::Delta;
 use super::items::{self, Act, Item, Items};
 use super::params::{Params, Path};
@@ -159,7 +160,7 @@ impl<'p> Simulator<'p> {
         self.hold();
         self.delta.clear();
         let start = self.now;
-        let mut path = Bits { words: segment.bits, at: 0, left: 0, word: 0 };
+        let mut path = Bits::new(segment.bits);
         let mut facts = segment.facts.chunks_exact(2);
         let mut bundle = segment.start;
         let mut jump: Option<(u32, u32)> = None;
@@ -249,7 +250,13 @@ impl<'p> Simulator<'p> {
                 Act::Start => {
                     let (granules, flag) = fact(facts.next());
                     if let Some(t) = self.program.transfers.get(item.m as usize) {
-                        starts.push((flag, granules, self.params.path(t.direction, t.general)));
+                        let mut path = self.params.path(t.direction, t.general);
+                        if !self.params.shared && t.direction.fills_smem() {
+                            // Scalar memory takes what one flag counts in turn.
+                            let before = self.state.memory.flights.iter().filter(|f| f.flag == flag);
+                            path.latency += path.granule * before.map(|f| f64::from(f.granules)).sum::<f64>();
+                        }
+                        starts.push((flag, granules, path));
                     }
                     continue;
                 }
@@ -313,37 +320,6 @@ fn pop(queue: Option<&mut VecDeque<i64>>, delta: &mut Delta) -> i64 {
             delta.underflows += 1;
             0
         }
-    }
-}
-
-/// The outcomes of guards, in order.
-struct Bits<'w> {
-    words: &'w [u64],
-    at: usize,
-    word: u64,
-    left: u32,
-}
-
-impl Bits<'_> {
-    /// The next `n` outcomes, the last one lowest.
-    fn take(&mut self, n: u32) -> u64 {
-        let mut out = 0;
-        let mut need = n;
-        while need > 0 {
-            if self.left == 0 {
-                let Some(w) = self.words.get(self.at) else { return out };
-                self.at += 1;
-                self.word = *w;
-                self.left = 63 - w.leading_zeros().min(63);
-                continue;
-            }
-            let k = need.min(self.left);
-            let chunk = (self.word >> (self.left - k)) & (u64::MAX >> (64 - k));
-            out = if k == 64 { chunk } else { out << k | chunk };
-            self.left -= k;
-            need -= k;
-        }
-        out
     }
 }
 
