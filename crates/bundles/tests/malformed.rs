@@ -6,7 +6,8 @@ mod common;
 
 use common::{GOLDEN, by_hand, golden};
 use proptest::prelude::*;
-use tilewright_bundles::timing::Model;
+use tilewright_bundles::ops::Slot;
+use tilewright_bundles::timing::{Lift, Model};
 use tilewright_bundles::{Options, parse, simulate, utilization};
 use tilewright_hw::Chip;
 
@@ -74,6 +75,15 @@ proptest! {
     fn no_mutation_makes_it_panic(
         which in 0..GOLDEN.len(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..12u8), 1..6),
+        lifts in prop::collection::vec(prop::sample::select(vec![
+            Lift::DmaBandwidth,
+            Lift::Spills,
+            Lift::OperandLatency,
+            Lift::CrossLane,
+            Lift::Transcendental,
+            Lift::ExtraSlot(Slot::Valu),
+            Lift::ExtraSlot(Slot::Salu),
+        ]), 0..3),
     ) {
         let (file, chip, ..) = GOLDEN[which];
         let mut text: Vec<char> = golden(file).chars().collect();
@@ -98,7 +108,19 @@ proptest! {
             for model in [Model::Vendor, Model::Calibrated] {
                 let mut options = Options::new(model);
                 options.inputs.limit = 20_000;
-                let _ = simulate(&l, &options);
+                options.inputs.give(0, (0..64).collect());
+                options.inputs.give(1, vec![u32::MAX; 16]);
+                options.lifts = lifts.clone();
+                let fast = simulate(&l, &options);
+                options.fast_forward = false;
+                let slow = simulate(&l, &options);
+                // What it says does not depend on how fast it was found.
+                prop_assert_eq!(fast.is_ok(), slow.is_ok());
+                if let (Ok(fast), Ok(slow)) = (fast, slow) {
+                    prop_assert_eq!((fast.cycles, &fast.stalls), (slow.cycles, &slow.stalls));
+                    let stalled: u64 = slow.stalls.iter().map(|s| s.1).sum();
+                    prop_assert_eq!(slow.issue_cycles + stalled, slow.cycles);
+                }
             }
         }
     }
