@@ -2,6 +2,7 @@
 //!
 //! Registers hold 64 bits: the value below, and above it one bit that says the value rests on an assumption.
 
+mod outside;
 mod pure;
 mod smem;
 
@@ -12,8 +13,8 @@ use tilewright_diag::{Diagnostic, Result};
 
 use crate::hash::{FastMap, mix};
 use crate::listing::Listing;
-use crate::observe::{Observer, Scalars, Segment, Started};
-use crate::program::{Branch, Code, Direction, Op, Program, Source};
+use crate::observe::{Observer, Scalars, Segment};
+use crate::program::{Branch, Code, Op, Program};
 use pure::{Registers, pure, registers};
 use smem::Smem;
 
@@ -27,7 +28,8 @@ const SEGMENT_WORDS: usize = 4096;
 pub struct Inputs {
     /// Values of scalar operands in registers, by operand index.
     pub scalars: BTreeMap<u32, u32>,
-    /// Words of operands that reach scalar memory, by operand index.
+    /// Words of operands that reach scalar memory, by operand index, in the order of their layout: of operands in scalar
+    /// memory, and of those that a transfer brings there from HBM or vector memory.
     pub tables: BTreeMap<u32, Vec<u32>>,
     /// What an unknown value is taken to be.
     pub default: u32,
@@ -39,6 +41,14 @@ impl Inputs {
     /// Nothing known, unknown values 0, at most `limit` bundles.
     pub fn unknown(limit: u64) -> Inputs {
         Inputs { scalars: BTreeMap::new(), tables: BTreeMap::new(), default: 0, limit }
+    }
+
+    /// Makes the words of operand `index` known, whether the program has it in a register or in memory.
+    pub fn give(&mut self, index: u32, words: Vec<u32>) {
+        if let Some(first) = words.first() {
+            self.scalars.insert(index, *first);
+        }
+        self.tables.insert(index, words);
     }
 }
 
@@ -102,6 +112,7 @@ pub fn execute<O: Observer>(
         segment_start: 0,
         segment_bundles: 0,
     };
+    machine.preload();
     machine.run(observer)?;
     Ok(machine.finish())
 }
@@ -327,70 +338,6 @@ impl Machine<'_> {
     fn assume_load(&mut self, instr: u32) -> u64 {
         let line = self.listing.instrs.get(instr as usize).map_or(0, |i| i.line);
         self.assume("a word of scalar memory that nothing wrote".to_owned(), line)
-    }
-
-    fn outside<O: Observer>(&mut self, op: &Op, observer: &mut O) -> u64 {
-        let program = self.program;
-        let Some(source) = program.outside.get(op.extra as usize) else { return 0 };
-        match source {
-            Source::Address { index, .. } => {
-                let operand = program.operands.iter().find(|o| o.index == *index);
-                u64::from(operand.map_or(0, |o| o.address))
-            }
-            Source::Scalar { index } => match self.inputs.scalars.get(index) {
-                Some(v) => u64::from(*v),
-                None => self.assume(format!("scalar operand {index}"), 0),
-            },
-            Source::Vector { line } => match observer.vector_value(source, op) {
-                Some(v) => u64::from(v),
-                None => self.assume("a vector element".to_owned(), *line),
-            },
-            Source::Loader { line } => self.assume("a value of the loader".to_owned(), *line),
-        }
-    }
-
-    fn transfer<O: Observer>(&mut self, op: &Op, observer: &mut O) -> Result<()> {
-        let program = self.program;
-        let Some(t) = program.transfers.get(op.extra as usize) else { return Ok(()) };
-        let (granules, flag) = (self.reg(t.size) as u32, self.reg(t.flag) as u32);
-        *self.flags.entry(flag).or_default() += i64::from(granules);
-        self.out.transfers += 1;
-        let bytes = u64::from(granules) * 32;
-        self.out.hbm_read += if t.direction.reads_hbm() { bytes } else { 0 };
-        self.out.hbm_written += if t.direction.writes_hbm() { bytes } else { 0 };
-        self.fact(t.instr, granules, flag);
-        if t.direction == Direction::HbmToSmem {
-            self.table(self.reg(t.src) as u32, self.reg(t.dst) as u32, granules);
-        }
-        if O::EVERY_BUNDLE {
-            observer.transfer(Started {
-                transfer: t,
-                src: self.reg(t.src) as u32,
-                dst: self.reg(t.dst) as u32,
-                granules,
-                flag,
-                strides: t.strides.map(|s| s.map(|r| self.reg(r) as u32)),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Words of a known table that a transfer brings into scalar memory.
-    fn table(&mut self, src: u32, dst: u32, granules: u32) {
-        let inputs = self.inputs;
-        for operand in self.program.operands.iter().filter(|o| o.space == "hbm") {
-            let Some(words) = inputs.tables.get(&operand.index) else { continue };
-            // The listing shifts an HBM address of 512-byte units before the transfer.
-            let start = match self.listing.chip {
-                tilewright_hw::Chip::V5e | tilewright_hw::Chip::V5p => operand.address.wrapping_mul(16),
-                _ => operand.address,
-            };
-            let offset = src.wrapping_sub(start) as usize * 8;
-            for i in 0..(granules as usize).min(1 << 16) * 8 {
-                let Some(word) = words.get(offset + i) else { break };
-                self.smem.store(dst.wrapping_add(i as u32), u64::from(*word));
-            }
-        }
     }
 
     /// Counts a run of bundles and holds the limit.

@@ -5,6 +5,7 @@
 //! a cycle is broken by a temporary.
 
 mod lower;
+mod order;
 mod outside;
 mod shadow;
 mod shape;
@@ -122,7 +123,9 @@ pub enum Direction {
     HbmToSmem,
     /// Scalar memory to HBM.
     SmemToHbm,
-    /// Between vector and scalar memory.
+    /// Vector memory to scalar memory.
+    VmemToSmem,
+    /// Any other way between vector and scalar memory.
     OnChip,
     /// Both ends in HBM.
     HbmToHbm,

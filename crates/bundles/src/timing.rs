@@ -5,6 +5,7 @@
 
 mod background;
 mod delta;
+mod effect;
 mod items;
 mod memory;
 mod params;

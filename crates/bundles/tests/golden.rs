@@ -7,6 +7,7 @@ mod common;
 use common::{GOLDEN, golden};
 use tilewright_bundles::exec::{Inputs, execute};
 use tilewright_bundles::observe::{Observer, Scalars};
+use tilewright_bundles::ops::Slot;
 use tilewright_bundles::program::{Placement, Program, Shadow};
 use tilewright_bundles::timing::{Lift, Model};
 use tilewright_bundles::{Options, parse, simulate};
@@ -90,11 +91,24 @@ fn lifting_a_constraint_never_costs() {
             simulate(&l, &options).unwrap().cycles
         };
         let base = cycles(&[]);
-        for lift in
-            [Lift::DmaBandwidth, Lift::DmaLatency, Lift::Spills, Lift::OperandLatency, Lift::Transpose]
-        {
+        let lifts = [
+            Lift::DmaBandwidth,
+            Lift::DmaLatency,
+            Lift::Spills,
+            Lift::OperandLatency,
+            Lift::ScalarLatency,
+            Lift::VectorLatency,
+            Lift::MatrixOccupancy,
+            Lift::MatrixLatency,
+            Lift::Transpose,
+            Lift::CrossLane,
+            Lift::Transcendental,
+        ];
+        for lift in lifts.into_iter().chain(Slot::ALL.map(Lift::ExtraSlot)) {
             assert!(cycles(&[lift]) <= base, "{file} {lift:?}");
         }
+        let operands = cycles(&[Lift::OperandLatency]);
+        assert_eq!(cycles(&[Lift::ScalarLatency, Lift::VectorLatency]), operands, "{file}");
         let free = cycles(&[Lift::DmaBandwidth, Lift::DmaLatency]);
         assert!(free < base, "{file}: {free} without transfers, {base} with");
     }

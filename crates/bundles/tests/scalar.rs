@@ -174,3 +174,52 @@ fn six_delay_slots_end_early_at_marks_and_empty_tails() {
         7
     );
 }
+
+/// A table of eight words in each memory, and a scalar in a register.
+const OPERANDS: &str = "%s1_s0 = inlined_call_operand.hbm [shape: s32[8], index: 0, kind: input, shape index: {}]  ;;  \
+    %s2_s1 = inlined_call_operand.vmem [shape: s32[8], index: 1, kind: input, shape index: {}]  ;;  \
+    %s3_s2 = inlined_call_operand.smem [shape: s32[8], index: 2, kind: input, shape index: {}]  ;;  \
+    %s4_s3 = inlined_call_operand.<no memory space> [shape: s32[], index: 3, kind: input, shape index: {}]";
+
+/// Brings the first two tables into scalar memory, over words that were stored before, and reads a word of each.
+const READ: [(&str, &str); 7] = [
+    (OPERANDS, ""),
+    (
+        "%s5_s4 = sshll.u32 %s1_s0, 4  ;;  %s6_s5 = sshll.u32 %s2_s1, 4  ;;  %7 = sst [smem:[#allocation1 + $0x2]] 5",
+        "",
+    ),
+    (
+        "%8 = dma.hbm_to_smem /*hbm=*/%s5_s4, /*size_in_granules=*/1, /*smem=*/[#allocation1], \
+         /*dst_syncflagno=*/[#allocation2]  ;;  \
+         %9 = dma.vmem_to_smem /*vmem=*/%s6_s5, /*size_in_granules=*/1, /*smem=*/[#allocation3], \
+         /*dst_syncflagno=*/[#allocation2]",
+        "",
+    ),
+    ("%s10_s6 = sld [smem:[#allocation1 + $0x2]]  ;;  %s11_s7 = sld [smem:[#allocation3 + $0x3]]", ""),
+    ("%s12_s8 = sld [smem:[%s3_s2 + $0x4]]  ;;  %s13_s9 = sld [smem:[#allocation1 + $0x7]]", ""),
+    ("%s14_s10 = sadd.s32 1, %s4_s3", ""),
+    ("", ""),
+];
+
+#[test]
+fn tables_are_known_in_every_memory() {
+    let mut inputs = Inputs::unknown(10_000);
+    inputs.give(0, vec![0, 1, 2, 3, 4, 5, 6, 7]);
+    inputs.give(1, vec![10, 11, 12, 13, 14, 15, 16, 17]);
+    inputs.give(2, vec![20, 21, 22, 23, 24]);
+    inputs.give(3, vec![30]);
+    let (v, outcome) = run(&READ, &inputs).unwrap();
+    assert_eq!(v[6..11], [2, 13, 24, 7, 31]);
+    assert_eq!(outcome.assumptions, []);
+}
+
+#[test]
+fn what_a_transfer_brings_unknown_is_not_what_was_there_before() {
+    let mut inputs = Inputs::unknown(10_000);
+    inputs.default = 42;
+    // The last two words are past the table that is given.
+    inputs.give(1, vec![10, 11, 12, 13, 14, 15]);
+    let (v, outcome) = run(&READ, &inputs).unwrap();
+    assert_eq!(v[6..11], [42, 13, 42, 42, 43]);
+    assert_eq!(outcome.assumptions.iter().map(|a| a.count).sum::<u64>(), 4);
+}

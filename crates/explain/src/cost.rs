@@ -14,14 +14,17 @@ use tilewright_hw::Machine;
 pub const LIMIT: u64 = 400_000_000;
 
 /// Constraints and their names, in the order in which they are tried.
-pub const CONSTRAINTS: [(&str, Lift); 13] = [
+pub const CONSTRAINTS: [(&str, Lift); 16] = [
     ("HBM bandwidth", Lift::DmaBandwidth),
     ("transfer latency", Lift::DmaLatency),
     ("spills", Lift::Spills),
-    ("operand latency", Lift::OperandLatency),
+    ("scalar latency", Lift::ScalarLatency),
+    ("vector latency", Lift::VectorLatency),
     ("matrix units", Lift::MatrixOccupancy),
     ("matrix results", Lift::MatrixLatency),
     ("transposes", Lift::Transpose),
+    ("cross-lane units", Lift::CrossLane),
+    ("transcendental latency", Lift::Transcendental),
     ("load slots", Lift::ExtraSlot(Slot::Vload)),
     ("store slots", Lift::ExtraSlot(Slot::Vstore)),
     ("vector slots", Lift::ExtraSlot(Slot::Valu)),

@@ -55,15 +55,15 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What is known of the values that an op is given.
-    pub fn inputs(&self, _program: &Program<'_>, step: &Step<'_>) -> Inputs {
+    /// What is known of the values that an op is given: constants of the program, and what the request says.
+    pub fn inputs(&self, program: &Program<'_>, step: &Step<'_>) -> Inputs {
         let mut inputs = Inputs::unknown(cost::LIMIT);
+        for (operand, words) in program.module.constant_operands(step.computation, step.instruction) {
+            inputs.give(operand, words);
+        }
         for ((op, operand), words) in self.scalars {
             if *op == step.instruction.name {
-                if let [word] = words.as_slice() {
-                    inputs.scalars.insert(*operand, *word);
-                }
-                inputs.tables.insert(*operand, words.clone());
+                inputs.give(*operand, words.clone());
             }
         }
         inputs
@@ -388,7 +388,7 @@ fn kind_of_copy(copy: &Copy) -> String {
         Direction::VmemToHbm => "from VMEM to HBM",
         Direction::HbmToSmem => "from HBM to SMEM",
         Direction::SmemToHbm => "from SMEM to HBM",
-        Direction::OnChip => "within the chip",
+        Direction::OnChip | Direction::VmemToSmem => "within the chip",
         Direction::HbmToHbm => "within HBM",
         Direction::Host => "to or from the host",
     };

@@ -4,6 +4,7 @@
 //! computations, source lines; all other attributes are kept as text. [`parse`] is strict about what it understands and
 //! names the line of what it does not.
 
+mod constants;
 mod frames;
 mod groups;
 mod parse;

@@ -40,6 +40,23 @@ impl Smem {
         }
     }
 
+    /// Takes back what is known of `count` words from `address`.
+    pub fn forget(&mut self, address: u32, count: u32) {
+        let mut at = address;
+        let end = u64::from(address) + u64::from(count);
+        while u64::from(at) < end {
+            let next = (u64::from(at / PAGE as u32) + 1) * PAGE as u64;
+            let stop = next.min(end);
+            if let Some(page) = self.page(at).and_then(|p| self.pages.get_mut(p as usize)) {
+                let first = at as usize % PAGE;
+                let words = (stop - u64::from(at)) as usize;
+                page.iter_mut().skip(first).take(words).for_each(|w| *w = UNWRITTEN);
+            }
+            let Ok(stop) = u32::try_from(stop) else { break };
+            at = stop;
+        }
+    }
+
     fn page(&mut self, address: u32) -> Option<u32> {
         let number = address / PAGE as u32;
         if let Some((n, p)) = self.last

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tilewright_diag::{Diagnostic, Result};
 
+use super::outside::FIRST_ROW;
 use super::shadow::Shadows;
 use super::{Code, FREE, Index, Op, PREDICATES, Placement, Program, Shadow, Source, TRUE, ZERO};
 use crate::listing::{Class, Instr, Listing, Operand, Part, Reg, Symbol, Value};
@@ -21,6 +22,7 @@ pub fn lower(listing: &Listing, shadow: Shadow, placement: &Placement) -> Result
         tokens: HashMap::new(),
         temporaries: Vec::new(),
         next_operand: 1 << 10,
+        next_row: FIRST_ROW,
         out: Program {
             ops: Vec::with_capacity(listing.instrs.len() / 4),
             first: Vec::with_capacity(listing.bundles.len() + 1),
@@ -75,13 +77,14 @@ pub(super) struct Lower<'l> {
     registers: Vec<u64>,
     constants: HashMap<u32, Index>,
     tokens: HashMap<u32, Index>,
-    temporaries: Vec<Index>,
+    pub temporaries: Vec<Index>,
     pub next_operand: u32,
+    pub next_row: u32,
     pub out: Program,
 }
 
 impl Lower<'_> {
-    fn register(&mut self, value: u64) -> Result<Index> {
+    pub(super) fn register(&mut self, value: u64) -> Result<Index> {
         let index = Index::try_from(self.registers.len()).map_err(|_| {
             Diagnostic::request("tpu/too-large", "more than 65,000 distinct constants and tokens")
                 .at(self.listing.span(0))
@@ -366,61 +369,6 @@ impl Lower<'_> {
         self.out.outside.push(source);
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: true });
         Ok(())
-    }
-
-    /// Orders a bundle's operations so that every read comes before the write of its register. Operations without a
-    /// result come first, in the listing's order.
-    fn order(&mut self, pending: Vec<Pending>) -> Result<()> {
-        let (mut writers, others): (Vec<_>, Vec<_>) = pending.into_iter().partition(|p| p.writes);
-        for p in others {
-            self.push(p);
-        }
-        let mut moves = Vec::new();
-        while !writers.is_empty() {
-            let free = writers.iter().enumerate().position(|(i, w)| {
-                !writers.iter().enumerate().any(|(j, r)| i != j && self.reads(&r.op, w.op.dst))
-            });
-            let at = free.unwrap_or(0);
-            let mut p = writers.remove(at);
-            if free.is_none() {
-                // A cycle: the result goes to a temporary until every reader has run.
-                let n = moves.len();
-                let temporary = match self.temporaries.get(n) {
-                    Some(t) => *t,
-                    None => {
-                        let t = self.register(0)?;
-                        self.temporaries.push(t);
-                        t
-                    }
-                };
-                let mut late = plain(Code::Move);
-                late.dst = p.op.dst;
-                late.a = temporary;
-                if p.op.guarded {
-                    // The temporary must hold the old value where the guard does not.
-                    let mut early = plain(Code::Move);
-                    early.dst = temporary;
-                    early.a = p.op.dst;
-                    self.out.ops.push(early);
-                }
-                p.op.dst = temporary;
-                moves.push(late);
-            }
-            self.push(p);
-        }
-        self.out.ops.extend(moves);
-        Ok(())
-    }
-
-    fn push(&mut self, p: Pending) {
-        if p.op.guarded {
-            self.out.guards.push(p.instr);
-        }
-        self.out.ops.push(p.op);
-    }
-
-    fn reads(&self, op: &Op, register: Index) -> bool {
-        (op.guarded && op.guard == register) || op.a == register || op.b == register || op.c == register
     }
 }
 

@@ -9,6 +9,11 @@ use super::shape::shape_bytes;
 use super::{Branch, Code, Direction, Index, Operand as ProgramOperand, Source, Transfer};
 use crate::listing::{Instr, Operand};
 
+/// First row of vector memory for operands: allocations lie below.
+pub(super) const FIRST_ROW: u32 = 0x0800_0000;
+/// The last row whose address in granules fits a register.
+const LAST_ROW: u32 = 0x0fff_ffff;
+
 impl Lower<'_> {
     /// An operand of the program: its address or its value.
     pub(super) fn input(
@@ -48,12 +53,18 @@ impl Lower<'_> {
     /// The next free address for an operand, in units of its memory.
     fn place(&mut self, shape: &str, space: &str) -> u32 {
         let granules = (shape_bytes(shape) / 32).clamp(16, 1 << 28) as u32;
+        if space == "vmem" {
+            // In rows of 16 granules, past any allocation, so that the address that a transfer gets is unique too.
+            let address = self.next_row;
+            self.next_row = address.saturating_add(granules.min(1 << 22) / 16 + 16).min(LAST_ROW);
+            return address;
+        }
         let address = self.next_operand;
         self.next_operand = self.next_operand.wrapping_add(granules.next_multiple_of(256));
         match (space, self.listing.chip) {
-            ("hbm", Chip::V5e | Chip::V5p) => address / 16,
+            ("hbm", Chip::V5e) => address / 16,
             ("hbm", _) => address,
-            // On-chip operands share the allocations' numbering of addresses, past any of them.
+            // Other operands share the allocations' numbering of addresses, past any of them.
             (_, _) => 0x8000_0000u32.wrapping_add(address),
         }
     }
@@ -96,6 +107,7 @@ impl Lower<'_> {
             "dma.vmem_to_hbm" => Direction::VmemToHbm,
             "dma.hbm_to_smem" => Direction::HbmToSmem,
             "dma.smem_to_hbm" => Direction::SmemToHbm,
+            "dma.vmem_to_smem" => Direction::VmemToSmem,
             "dma.smem_to_host_iova" => Direction::Host,
             "dma.general" if note.contains("vmem-to-hbm") => Direction::VmemToHbm,
             "dma.general" if note.contains("smem-to-hbm") => Direction::SmemToHbm,
