@@ -29,6 +29,10 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
         "cross-lane units" => {
             "reductions and permutes across lanes hold it up: reduce along the other dimension, or once for several tiles"
         }
+        "latencies in a chain" => {
+            "results of different units wait for each other in a chain: more independent work in the loop body, such as two \
+             blocks at once, one a step behind the other"
+        }
         "transcendental latency" => {
             "exp and its like are waited for: more independent work in the loop body, such as two rows at once"
         }

@@ -195,7 +195,10 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
         let times = if op.count > 1 { format!(" ×{}", op.count) } else { String::new() };
         let limiter = match (op.limiter, &op.fault) {
             (_, Some(_)) => "(not simulated)".to_string(),
-            (Some(l), None) => format!("{l} ({})", units::percent(op.saving)),
+            (Some(l), None) => {
+                let bound = op.savings.first().is_some_and(|s| s.bound);
+                format!("{l} ({}{})", if bound { "≤ " } else { "" }, units::percent(op.saving))
+            }
             (None, None) if op.cycles == 0.0 => "(hidden)".to_string(),
             (None, None) => "(nothing alone)".to_string(),
         };
