@@ -56,7 +56,7 @@ fn chip(name: &str) -> Result<Chip> {
 /// What is explained.
 enum Program {
     /// A StableHLO module, to be compiled here.
-    Module(Vec<u8>),
+    Module(tpu::Module),
     /// What a compiler printed, here or elsewhere.
     Dump(Dump),
 }
@@ -91,14 +91,15 @@ impl Program {
             ));
         }
         let read = std::fs::read(path);
-        read.map(Program::Module).map_err(|e| {
+        let bytes = read.map_err(|e| {
             let d = Diagnostic::request("explain/program", format!("`{}` cannot be read: {e}", args.program))
                 .rule("a StableHLO file, as `jax.jit(f).lower(…).as_text()` gives it, or a folder of libtpu's dumps");
             match tilewright::diag::nearest(&args.program, families().iter().map(|f| f.name())) {
                 Some(near) => d.note(format!("`{near}` is a kernel of the library, which compiles for `cpu` only")),
                 None => d,
             }
-        })
+        })?;
+        tpu::Module::read(bytes, &args.program).map(Program::Module)
     }
 
     fn dump(&self, chip: Chip, args: &ExplainArgs) -> Result<Made> {
@@ -106,16 +107,14 @@ impl Program {
             Program::Dump(dump) => return Ok(Made { files: dump.files.clone(), compiler: None }),
             Program::Module(module) => module,
         };
-        let partitions = tpu::partitions(module);
         let topology = match &args.topology {
             Some(text) => Topology::parse(text, chip)?,
-            None => Topology::fitting(chip, partitions),
+            None => module.smallest(chip),
         };
         let request = tpu::Request {
             module,
             name: &args.program,
             topology,
-            partitions,
             estimate: false,
             limit: args.limit,
             worker: &worker::TPU,
