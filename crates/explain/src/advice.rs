@@ -20,8 +20,21 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
         "spills" => {
             "vector registers go to memory and back: smaller tiles inside the step, or less unrolling"
         }
-        "operand latency" => {
-            "operations wait for each other: more independent work in the loop body, such as two rows at once"
+        "scalar latency" => {
+            "addresses, counters and branches wait for each other: fewer, larger steps, or loops unrolled"
+        }
+        "vector latency" => {
+            "vector operations wait for each other: more independent work in the loop body, such as two rows at once"
+        }
+        "cross-lane units" => {
+            "reductions and permutes across lanes hold it up: reduce along the other dimension, or once for several tiles"
+        }
+        "latencies in a chain" => {
+            "results of different units wait for each other in a chain: more independent work in the loop body, such as two \
+             blocks at once, one a step behind the other"
+        }
+        "transcendental latency" => {
+            "exp and its like are waited for: more independent work in the loop body, such as two rows at once"
         }
         "matrix units" => "the matrix units are busy: only fewer or narrower multiplications help",
         "matrix results" => {

@@ -14,21 +14,52 @@ use tilewright_hw::Machine;
 pub const LIMIT: u64 = 400_000_000;
 
 /// Constraints and their names, in the order in which they are tried.
-pub const CONSTRAINTS: [(&str, Lift); 13] = [
-    ("HBM bandwidth", Lift::DmaBandwidth),
-    ("transfer latency", Lift::DmaLatency),
-    ("spills", Lift::Spills),
-    ("operand latency", Lift::OperandLatency),
-    ("matrix units", Lift::MatrixOccupancy),
-    ("matrix results", Lift::MatrixLatency),
-    ("transposes", Lift::Transpose),
-    ("load slots", Lift::ExtraSlot(Slot::Vload)),
-    ("store slots", Lift::ExtraSlot(Slot::Vstore)),
-    ("vector slots", Lift::ExtraSlot(Slot::Valu)),
-    ("scalar slots", Lift::ExtraSlot(Slot::Salu)),
-    ("transcendental slots", Lift::ExtraSlot(Slot::Eup)),
-    ("cross-lane slots", Lift::ExtraSlot(Slot::Xlu)),
+pub const CONSTRAINTS: [(&str, &[Lift]); 17] = [
+    ("HBM bandwidth", &[Lift::DmaBandwidth]),
+    ("transfer latency", &[Lift::DmaLatency]),
+    ("spills", &[Lift::Spills]),
+    ("scalar latency", &[Lift::ScalarLatency]),
+    ("vector latency", &[Lift::VectorLatency]),
+    ("matrix units", &[Lift::MatrixOccupancy]),
+    ("matrix results", &[Lift::MatrixLatency]),
+    ("transposes", &[Lift::Transpose]),
+    ("cross-lane units", &[Lift::CrossLane]),
+    ("transcendental latency", &[Lift::Transcendental]),
+    (
+        "latencies in a chain",
+        &[
+            Lift::ScalarLatency,
+            Lift::VectorLatency,
+            Lift::MatrixLatency,
+            Lift::Transpose,
+            Lift::CrossLane,
+            Lift::Transcendental,
+        ],
+    ),
+    ("load slots", &[Lift::ExtraSlot(Slot::Vload)]),
+    ("store slots", &[Lift::ExtraSlot(Slot::Vstore)]),
+    ("vector slots", &[Lift::ExtraSlot(Slot::Valu)]),
+    ("scalar slots", &[Lift::ExtraSlot(Slot::Salu)]),
+    ("transcendental slots", &[Lift::ExtraSlot(Slot::Eup)]),
+    ("cross-lane slots", &[Lift::ExtraSlot(Slot::Xlu)]),
 ];
+
+/// A class of slots that is busier than this holds the code up even where no bundle could join its neighbour.
+const BUSY: f64 = 0.8;
+
+/// The busiest class of slots, where it is busy enough to be the limit: its name, and the most that one more slot of it
+/// could save, as a share of all cycles.
+pub fn crowded(report: &Report) -> Option<(&'static str, f64)> {
+    let classes = report.units.iter().filter_map(|u| {
+        let (name, _) = CONSTRAINTS.iter().find(|(_, lifts)| match lifts {
+            [Lift::ExtraSlot(slot)] => slot.name() == u.unit,
+            _ => false,
+        })?;
+        let busy = u.busy as f64 / (report.cycles * u.capacity).max(1) as f64;
+        (busy >= BUSY).then(|| (*name, busy / (u.capacity + 1) as f64))
+    });
+    classes.max_by(|a, b| a.1.total_cmp(&b.1))
+}
 
 /// Times one execution, with constraints lifted and others' transfers in flight.
 ///

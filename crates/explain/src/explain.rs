@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use tilewright_bundles::Report;
 use tilewright_bundles::exec::Inputs;
 use tilewright_bundles::program::Direction;
-use tilewright_bundles::timing::Params;
+use tilewright_bundles::timing::{Lift, Params};
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_hlo::Instruction;
 use tilewright_hw::{Chip, Machine};
@@ -55,15 +55,15 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What is known of the values that an op is given.
-    pub fn inputs(&self, _program: &Program<'_>, step: &Step<'_>) -> Inputs {
+    /// What is known of the values that an op is given: constants of the program, and what the request says.
+    pub fn inputs(&self, program: &Program<'_>, step: &Step<'_>) -> Inputs {
         let mut inputs = Inputs::unknown(cost::LIMIT);
+        for (operand, words) in program.module.constant_operands(step.computation, step.instruction) {
+            inputs.give(operand, words);
+        }
         for ((op, operand), words) in self.scalars {
             if *op == step.instruction.name {
-                if let [word] = words.as_slice() {
-                    inputs.scalars.insert(*operand, *word);
-                }
-                inputs.tables.insert(*operand, words.clone());
+                inputs.give(*operand, words.clone());
             }
         }
         inputs
@@ -231,17 +231,28 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) 
         simulated = cost.cycles as f64;
         fill(&mut report, cost, machine, ran.cycles, times);
         let inputs = context.inputs(program, step);
-        let without = |(of, lift): &(&'static str, _)| {
-            let lifted = cost::of(listing, context.model, &[*lift], &inputs, &ran.flying).ok()?;
+        let without = |(of, lifts): &(&'static str, &[Lift])| {
+            let lifted = cost::of(listing, context.model, lifts, &inputs, &ran.flying).ok()?;
             let saved = cost.cycles.saturating_sub(lifted.cycles) as f64;
-            Some(Saving { of, cycles: saved * times, share: saved / ran.cycles.max(1.0) })
+            Some(Saving { of, cycles: saved * times, share: saved / ran.cycles.max(1.0), bound: false })
         };
         report.savings = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
+        if report.savings.iter().all(|s| s.share < LIMITS)
+            && let Some((of, share)) = cost::crowded(cost)
+        {
+            report.savings.retain(|s| s.of != of);
+            report.savings.push(Saving { of, cycles: share * report.cycles, share, bound: true });
+        }
     }
     let on_links = ran.cycles - simulated;
     if ran.exchange.is_some() && on_links > 0.0 {
         let share = on_links / ran.cycles;
-        report.savings.push(Saving { of: "links between chips", cycles: on_links * times, share });
+        report.savings.push(Saving {
+            of: "links between chips",
+            cycles: on_links * times,
+            share,
+            bound: false,
+        });
     }
     report.savings.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
     if let Some(most) = report.savings.first().filter(|s| s.share >= LIMITS) {
@@ -272,7 +283,7 @@ fn beside(program: &Program<'_>, step: &Step<'_>, ended: &Ended, machine: &Machi
         _ => 0.0,
     };
     let cycles = ended.cycles * times;
-    let saving = Saving { of, cycles, share: 1.0 };
+    let saving = Saving { of, cycles, share: 1.0, bound: false };
     let costs = ended.cycles > 0.0;
     OpReport {
         kind,
@@ -388,7 +399,7 @@ fn kind_of_copy(copy: &Copy) -> String {
         Direction::VmemToHbm => "from VMEM to HBM",
         Direction::HbmToSmem => "from HBM to SMEM",
         Direction::SmemToHbm => "from SMEM to HBM",
-        Direction::OnChip => "within the chip",
+        Direction::OnChip | Direction::VmemToSmem => "within the chip",
         Direction::HbmToHbm => "within HBM",
         Direction::Host => "to or from the host",
     };

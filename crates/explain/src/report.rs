@@ -83,7 +83,7 @@ pub struct OpReport {
     pub empty_bundles: u64,
     /// What costs most: the constraint whose removal saves most; absent where no removal alone saves 1 %.
     pub limiter: Option<&'static str>,
-    /// The share of the op's cycles that its removal saves.
+    /// The share of the op's cycles that its removal saves; its entry in `savings` says whether that is a bound.
     pub saving: f64,
     /// What each constraint's removal would save, in a simulation without it.
     pub savings: Vec<Saving>,
@@ -152,6 +152,8 @@ pub struct Saving {
     pub cycles: f64,
     /// Of the op's cycles.
     pub share: f64,
+    /// Whether it is a bound (no removal saves more) and not a simulation without the constraint.
+    pub bound: bool,
 }
 
 /// A change that would help.

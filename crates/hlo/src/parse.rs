@@ -77,7 +77,9 @@ pub fn parse(text: &str, file: &str) -> Result<Module> {
             computation.instructions.push(instruction);
         } else if line.ends_with('{') {
             open = Some(header(line).ok_or_else(|| fault(("the head of a computation has a name", line)))?);
-        } else if !(module.name.is_empty() || module.computations.is_empty() && frames.line(line)) {
+        } else if module.computations.is_empty() && frames.line(line) {
+            // A table of source places.
+        } else if !module.name.is_empty() {
             return Err(fault(("a line outside of any computation", line)));
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tilewright_diag::{Diagnostic, Result};
 use tilewright_run::cache::Cache;
 use tilewright_run::isolate::serve;
-use tilewright_run::tpu::{Chip, Request, Topology, compile, partitions, work};
+use tilewright_run::tpu::{Chip, Module, Request, compile, work};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -22,14 +22,12 @@ fn main() -> Result<()> {
         }
     };
     let io = |e: std::io::Error| Diagnostic::request("cli/file", e.to_string());
-    let module = std::fs::read(file).map_err(io)?;
+    let module = Module::read(std::fs::read(file).map_err(io)?, file)?;
     let start = Instant::now();
-    let partitions = partitions(&module);
     let request = Request {
         module: &module,
         name: file,
-        topology: Topology::fitting(Chip::parse(target)?, partitions),
-        partitions,
+        topology: module.smallest(Chip::parse(target)?),
         estimate: more.contains(&"estimate"),
         trace: more.contains(&"trace"),
         limit: Duration::from_secs(300),

@@ -4,11 +4,16 @@
 //! executable ([`work`]) under a time limit. What it prints is kept in the cache under the hash of the module, the
 //! compiler's version and the flags.
 
+mod bytecode;
 mod dump;
+mod export;
 mod install;
 mod libtpu;
+mod memory;
+mod module;
 mod options;
 pub mod pjrt;
+mod refusal;
 mod target;
 
 use std::collections::BTreeMap;
@@ -24,7 +29,7 @@ use crate::isolate::{ChildOutcome, Isolated};
 pub use dump::Dump;
 pub use install::{LICENCE, install};
 pub use libtpu::{LIBTPU_ENV, Libtpu, PINNED, libtpu};
-pub use options::partitions;
+pub use module::Module;
 pub use pjrt::{Fault, MemoryStats};
 pub use target::Topology;
 pub use tilewright_hw::Chip;
@@ -32,14 +37,12 @@ pub use tilewright_hw::Chip;
 /// A module to be compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// StableHLO, as text or bytecode.
-    pub module: &'a [u8],
+    /// The program.
+    pub module: &'a Module,
     /// What it is called in diagnostics.
     pub name: &'a str,
     /// The chips.
     pub topology: Topology,
-    /// Partitions that the module is sharded over: its `mhlo.num_partitions`.
-    pub partitions: usize,
     /// Whether the compiler's own estimator runs too. It is slow, and ends the process on some programs.
     pub estimate: bool,
     /// Whether the estimator also prints every bundle that it executes, in order: some 200 bytes a bundle.
@@ -83,11 +86,16 @@ struct Answer {
 ///
 /// # Errors
 /// Class tool: `run/libtpu-missing`, `run/libtpu-unusable`, `run/tpu-crashed` and `run/tpu-hung`. Class request, in the
-/// compiler's own words: `run/tpu-refused`; `run/tpu-memory` where the program exceeds a memory of the chip.
+/// compiler's own words: `run/tpu-refused`; `run/tpu-memory` where the program exceeds a memory of the chip, with the
+/// largest buffers; `tpu/topology` where the topology has too few devices; `tpu/platform` where the program calls what
+/// only another platform has.
 pub fn compile(request: &Request<'_>, cache: &Cache) -> Result<Compiled> {
+    if let Some(d) = refusal::too_small(request) {
+        return Err(d);
+    }
     let tool = libtpu()?;
     let flags = flags(request.estimate, request.trace);
-    let options = options::serialized(request.partitions);
+    let options = options::serialized(request.module);
     let topology = request.topology.to_string();
     let key = Key::of([
         b"tpu-dump-1".as_slice(),
@@ -95,7 +103,7 @@ pub fn compile(request: &Request<'_>, cache: &Cache) -> Result<Compiled> {
         topology.as_bytes(),
         flags.join(" ").as_bytes(),
         &options,
-        request.module,
+        request.module.code(),
     ]);
     let kept = cache.get(key).and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(compiled) = kept {
@@ -107,18 +115,32 @@ pub fn compile(request: &Request<'_>, cache: &Cache) -> Result<Compiled> {
     let io = |e: std::io::Error| {
         Diagnostic::tool("run/cache-unwritable", format!("a compilation needs files: {e}"))
     };
-    std::fs::write(&module, request.module).map_err(io)?;
+    std::fs::write(&module, request.module.code()).map_err(io)?;
     std::fs::create_dir(&folder).map_err(io)?;
     let job = Job { library: tool.path.clone(), module, topology, options };
     let job = serde_json::to_value(job)
         .map_err(|e| Diagnostic::tool("run/bad-job", format!("a job has no JSON form: {e}")))?;
     let to_folder: Vec<String> =
         flags.iter().map(|f| f.replace("DIR", &folder.display().to_string())).collect();
-    let outcome = Isolated::new(request.worker)
-        .envs([("LIBTPU_INIT_ARGS", to_folder.join(" "))])
-        .envs(SURROUNDINGS)
-        .spawn(&job, request.limit)?;
-    let answer = read(request, outcome)?;
+    let child = |xla: String| {
+        Isolated::new(request.worker)
+            .envs([("LIBTPU_INIT_ARGS", to_folder.join(" ")), ("XLA_FLAGS", xla)])
+            .envs(SURROUNDINGS)
+            .spawn(&job, request.limit)
+    };
+    let answer = match read(request, child(String::new())?)? {
+        Ok(answer) => answer,
+        Err(fault) => {
+            let d = refusal::refusal(request, &fault);
+            if !refusal::is_memory(&fault) {
+                return Err(d);
+            }
+            // What fills the memory is written only when asked for, which would slow down every compilation.
+            let buffers = scratch.path().join("buffers");
+            let _ = child(format!("--xla_dump_to={} --xla_dump_hlo_as_text", buffers.display()));
+            return Err(refusal::with_buffers(d, &buffers));
+        }
+    };
     let compiled = Compiled {
         dump: Dump::read(&folder)?,
         memory: answer.memory,
@@ -163,7 +185,7 @@ fn flags(estimate: bool, trace: bool) -> Vec<&'static str> {
     let mut flags = vec![
         "--xla_jf_dump_to=DIR",
         "--xla_jf_dump_llo_text=true",
-        "--xla_jf_dump_llo_pass_label_regex=final",
+        "--xla_jf_dump_llo_pass_label_regex=^final_",
     ];
     if estimate || trace {
         flags.push("--xla_jf_dump_static_llo_profile_to=DIR");
@@ -174,24 +196,15 @@ fn flags(estimate: bool, trace: bool) -> Vec<&'static str> {
     flags
 }
 
-fn read(request: &Request<'_>, outcome: ChildOutcome) -> Result<Answer> {
+fn read(request: &Request<'_>, outcome: ChildOutcome) -> Result<std::result::Result<Answer, Fault>> {
     let (name, topology) = (request.name, request.topology);
-    let place = || Span::file(name.to_string());
+    let broken = |words: String| Diagnostic::tool("run/tpu-crashed", words).at(Span::file(name.to_string()));
     match outcome {
-        ChildOutcome::Ok(value) => {
-            match serde_json::from_value::<std::result::Result<Answer, Fault>>(value) {
-                Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(fault)) => Err(refusal(request, &fault)),
-                Err(e) => Err(Diagnostic::tool(
-                    "run/tpu-crashed",
-                    format!("the TPU compiler's process answered: {e}"),
-                )),
-            }
-        }
+        ChildOutcome::Ok(value) => serde_json::from_value(value)
+            .map_err(|e| broken(format!("the TPU compiler's process answered: {e}"))),
         ChildOutcome::Crashed { status, stderr_tail } => {
-            let message = format!("the TPU compiler ended with {status} on `{name}` for {topology}");
-            Err(last_words(&stderr_tail)
-                .fold(Diagnostic::tool("run/tpu-crashed", message).at(place()), |d, l| d.note(l)))
+            let d = broken(format!("the TPU compiler ended with {status} on `{name}` for {topology}"));
+            Err(refusal::last_words(&stderr_tail).fold(d, |d, l| d.note(l)))
         }
         ChildOutcome::Hung => Err(Diagnostic::tool(
             "run/tpu-hung",
@@ -200,47 +213,8 @@ fn read(request: &Request<'_>, outcome: ChildOutcome) -> Result<Answer> {
                 request.limit.as_secs_f64()
             ),
         )
-        .at(place())
+        .at(Span::file(name.to_string()))
         .help("give it longer, or a smaller program")),
-        ChildOutcome::BadOutput(text) => {
-            Err(Diagnostic::tool("run/tpu-crashed", format!("the TPU compiler's process answered `{text}`"))
-                .at(place()))
-        }
+        ChildOutcome::BadOutput(text) => Err(broken(format!("the TPU compiler's process answered `{text}`"))),
     }
-}
-
-/// A refusal in the compiler's words: its first line as the message, the rest as notes.
-fn refusal(request: &Request<'_>, fault: &Fault) -> Box<Diagnostic> {
-    const RESOURCE_EXHAUSTED: i32 = 8;
-    let mut lines = fault.message.lines().filter(|l| !l.trim().is_empty());
-    let first = lines.next().unwrap_or("no reason given");
-    let code = if fault.code == RESOURCE_EXHAUSTED { "run/tpu-memory" } else { "run/tpu-refused" };
-    let (span, words) = placed(first, request.name);
-    let message = format!("the TPU compiler refuses it for {}: {words}", request.topology);
-    let d = Diagnostic::request(code, message).at(span);
-    lines.take(24).fold(d, |d, line| d.note(line.to_string()))
-}
-
-/// The parser of modules names what it read `-`: `-:3:10: error: words` is a place in the file and words.
-fn placed<'a>(line: &'a str, file: &str) -> (Span, &'a str) {
-    let place = || {
-        let (row, rest) = line.strip_prefix("-:")?.split_once(':')?;
-        let (col, words) = rest.split_once(": ")?;
-        let words = words.strip_prefix("error: ").unwrap_or(words);
-        Some((Span::new(file, row.parse().ok()?, col.parse().ok()?), words))
-    };
-    place().unwrap_or((Span::file(file), line))
-}
-
-/// Of a log's end, the lines that say why: fatal and error lines, else the last three.
-fn last_words(log: &str) -> impl Iterator<Item = String> {
-    let lines: Vec<&str> = log.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let grave = |l: &&&str| l.starts_with('F') || l.starts_with("E0") || l.contains("Check failed");
-    let said: Vec<String> = lines.iter().filter(grave).take(4).map(ToString::to_string).collect();
-    let said = if said.is_empty() {
-        lines[lines.len().saturating_sub(3)..].iter().map(ToString::to_string).collect()
-    } else {
-        said
-    };
-    said.into_iter()
 }

@@ -1,21 +1,37 @@
 //! `CompileOptionsProto`, the few bytes of it that a compilation needs.
 //!
-//! Field numbers are those of OpenXLA's `xla/pjrt/proto/compile_options.proto`.
+//! Field numbers are those of OpenXLA's `xla/pjrt/proto/compile_options.proto` and, for the devices, `xla/xla_data.proto`.
 
-/// The options for a module over `partitions` partitions: one replica; SPMD partitioning with Shardy above one partition.
-pub(super) fn serialized(partitions: usize) -> Vec<u8> {
+use super::module::Module;
+
+/// The options for a module, as JAX sends them: above one device SPMD partitioning, with Shardy where the module's shardings
+/// are Shardy's, and the devices in their order: partition p of replica r is device r × partitions + p.
+pub(super) fn serialized(module: &Module) -> Vec<u8> {
+    let (replicas, partitions) = (module.replicas() as u64, module.partitions() as u64);
     let mut build = Vec::new();
-    field(&mut build, 4, 1);
-    field(&mut build, 5, partitions as u64);
-    if partitions > 1 {
+    field(&mut build, 4, replicas);
+    field(&mut build, 5, partitions);
+    if module.devices() > 1 {
         field(&mut build, 6, 1);
-        field(&mut build, 19, 1);
+        let mut devices = Vec::new();
+        field(&mut devices, 1, replicas);
+        field(&mut devices, 2, partitions);
+        for partition in 0..partitions {
+            let mut ids = Vec::new();
+            for replica in 0..replicas {
+                varint(&mut ids, replica * partitions + partition);
+            }
+            let mut packed = Vec::new();
+            message(&mut packed, 1, &ids);
+            message(&mut devices, 3, &packed);
+        }
+        message(&mut build, 9, &devices);
+        if module.is_shardy() {
+            field(&mut build, 19, 1);
+        }
     }
     let mut options = Vec::new();
-    // Field 3, `executable_build_options`, is a message: wire type 2.
-    varint(&mut options, 3 << 3 | 2);
-    varint(&mut options, build.len() as u64);
-    options.extend(build);
+    message(&mut options, 3, &build);
     options
 }
 
@@ -23,6 +39,13 @@ pub(super) fn serialized(partitions: usize) -> Vec<u8> {
 fn field(out: &mut Vec<u8>, number: u64, value: u64) {
     varint(out, number << 3);
     varint(out, value);
+}
+
+/// A field of wire type 2.
+fn message(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
+    varint(out, number << 3 | 2);
+    varint(out, bytes.len() as u64);
+    out.extend(bytes);
 }
 
 fn varint(out: &mut Vec<u8>, mut value: u64) {
@@ -33,36 +56,23 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The number of partitions that a module's text states, `mhlo.num_partitions = N`; 1 where it states none. In MLIR
-/// bytecode the attribute's name is among the strings but its value is not text: there it is 1, unless the caller knows.
-pub fn partitions(module: &[u8]) -> usize {
-    const NAME: &[u8] = b"mhlo.num_partitions";
-    let found = module.windows(NAME.len()).position(|w| w == NAME);
-    let Some(at) = found else { return 1 };
-    let rest = String::from_utf8_lossy(&module[at + NAME.len()..module.len().min(at + NAME.len() + 40)])
-        .into_owned();
-    let digits = rest.trim_start().strip_prefix('=').map(str::trim_start).unwrap_or_default();
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok().filter(|n| *n > 0).unwrap_or(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn options_are_the_bytes_that_jax_sends() {
-        assert_eq!(serialized(1), [0x1a, 4, 0x20, 1, 0x28, 1]);
-        assert_eq!(serialized(16), [0x1a, 9, 0x20, 1, 0x28, 16, 0x30, 1, 0x98, 1, 1]);
-        assert_eq!(serialized(256)[..7], [0x1a, 10, 0x20, 1, 0x28, 0x80, 2]);
+    fn options(text: &str) -> Vec<u8> {
+        serialized(&Module::read(text.as_bytes().to_vec(), "f.mlir").unwrap())
     }
 
     #[test]
-    fn partitions_are_read_from_text() {
-        let text = b"module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {";
-        assert_eq!(partitions(text), 4);
-        assert_eq!(partitions(b"module {}"), 1);
-        assert_eq!(partitions(b"mhlo.num_partitions"), 1);
-        assert_eq!(partitions(b"mhlo.num_partitions = 0"), 1);
+    fn options_are_the_bytes_that_jax_sends() {
+        assert_eq!(options("module {}"), [0x1a, 4, 0x20, 1, 0x28, 1]);
+        let two = [0x4a, 14, 8, 1, 0x10, 2, 0x1a, 3, 10, 1, 0, 0x1a, 3, 10, 1, 1];
+        let sharded = [&[0x1a, 22, 0x20, 1, 0x28, 2, 0x30, 1], two.as_slice()].concat();
+        assert_eq!(options("mhlo.num_partitions = 2"), sharded);
+        let shardy = [&[0x1a, 25], &sharded[2..], &[0x98, 1, 1]].concat();
+        assert_eq!(options("sdy.mesh mhlo.num_partitions = 2"), shardy);
+        let replicas = options("mhlo.num_partitions = 2 mhlo.num_replicas = 2");
+        assert!(replicas.windows(6).any(|w| w == [0x1a, 4, 10, 2, 1, 3]), "{replicas:?}");
     }
 }

@@ -16,26 +16,27 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The smallest topology whose TensorCores are at least `cores`: a power of two along each dimension, the first
-    /// dimensions the longest.
-    pub fn fitting(chip: Chip, cores: usize) -> Topology {
+    /// The smallest topology of at least `devices` devices: a power of two along each dimension, the first dimensions the
+    /// longest.
+    pub fn fitting(chip: Chip, devices: usize) -> Topology {
         let mut shape = [1; 3];
-        // v5p's smallest slice is 2x2x1: the compiler refuses single chips of it.
+        // No smaller slice of v5p can be had.
         if chip == Chip::V5p {
             shape = [2, 2, 1];
         }
         let dimensions = if is_3d(chip) { 3 } else { 2 };
+        let mut topology = Topology { chip, shape };
         let mut next = 0;
-        while shape.iter().product::<usize>() < cores {
-            shape[next] *= 2;
+        while topology.devices() < devices && topology.shape[next] < LARGEST {
+            topology.shape[next] *= 2;
             next = (next + 1) % dimensions;
         }
-        Topology { chip, shape }
+        topology
     }
 
     /// How the devices that a program sees are arranged, neighbours along the first size having consecutive numbers: on
     /// tpu7x the two cores of a chip, then the chips.
-    pub fn devices(&self) -> Vec<usize> {
+    pub fn arrangement(&self) -> Vec<usize> {
         let cores = if self.chip == Chip::Tpu7x { 2 } else { 1 };
         std::iter::once(cores).chain(self.shape).collect()
     }
@@ -56,7 +57,7 @@ impl Topology {
             None => text,
         };
         let sizes: Option<Vec<usize>> =
-            shape.split('x').map(|s| s.parse().ok().filter(|n| (1..=64).contains(n))).collect();
+            shape.split('x').map(|s| s.parse().ok().filter(|n| (1..=LARGEST).contains(n))).collect();
         match (sizes.as_deref(), is_3d(chip)) {
             (Some(&[x, y]), false) => Ok(Topology { chip, shape: [x, y, 1] }),
             (Some(&[x, y, z]), true) => Ok(Topology { chip, shape: [x, y, z] }),
@@ -69,7 +70,15 @@ impl Topology {
     pub fn chips(&self) -> usize {
         self.shape.iter().product()
     }
+
+    /// Devices that a program sees: two a chip of tpu7x. The two cores of a v5p work as one.
+    pub fn devices(&self) -> usize {
+        self.chips() * if self.chip == Chip::Tpu7x { 2 } else { 1 }
+    }
 }
+
+/// The longest dimension.
+const LARGEST: usize = 64;
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,12 +99,14 @@ mod tests {
 
     #[test]
     fn the_smallest_that_fits() {
-        let fitting = |chip, cores| Topology::fitting(chip, cores).to_string();
+        let fitting = |chip, devices| Topology::fitting(chip, devices).to_string();
         assert_eq!(fitting(Chip::V5e, 1), "v5e:1x1");
         assert_eq!(fitting(Chip::V5e, 4), "v5e:2x2");
         assert_eq!(fitting(Chip::V6e, 16), "v6e:4x4");
         assert_eq!(fitting(Chip::V6e, 5), "v6e:4x2");
-        assert_eq!(fitting(Chip::Tpu7x, 1), "tpu7x:1x1x1");
+        assert_eq!(fitting(Chip::Tpu7x, 2), "tpu7x:1x1x1");
+        assert_eq!(fitting(Chip::Tpu7x, 8), "tpu7x:2x2x1");
+        assert_eq!(fitting(Chip::V5e, usize::MAX), "v5e:64x64");
         assert_eq!(fitting(Chip::V5p, 1), "v5p:2x2x1");
     }
 

@@ -37,7 +37,7 @@ pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
         let request = Request {
             files: &made.files,
             name: &args.program,
-            mesh: Mesh { sizes: made.topology.devices(), chip },
+            mesh: Mesh { sizes: made.topology.arrangement(), chip },
             model: match args.model {
                 ModelChoice::Calibrated => Model::Calibrated,
                 ModelChoice::Vendor => Model::Vendor,
@@ -89,7 +89,7 @@ fn chip(name: &str) -> Result<Chip> {
 /// What is explained.
 enum Program {
     /// A StableHLO module, to be compiled here.
-    Module(Vec<u8>),
+    Module(tpu::Module),
     /// What a compiler printed, here or elsewhere.
     Dump(Dump),
 }
@@ -125,32 +125,36 @@ impl Program {
             ));
         }
         let read = std::fs::read(path);
-        read.map(Program::Module).map_err(|e| {
+        let bytes = read.map_err(|e| {
             let d = Diagnostic::request("explain/program", format!("`{}` cannot be read: {e}", args.program))
                 .rule("a StableHLO file, as `jax.jit(f).lower(…).as_text()` gives it, or a folder of libtpu's dumps");
             match tilewright::diag::nearest(&args.program, families().iter().map(|f| f.name())) {
                 Some(near) => d.note(format!("`{near}` is a kernel of the library, which compiles for `cpu` only")),
                 None => d,
             }
-        })
+        })?;
+        tpu::Module::read(bytes, &args.program).map(Program::Module)
     }
 
     fn made(&self, chip: Chip, args: &ExplainArgs) -> Result<Made> {
         let module = match self {
             Program::Dump(dump) => {
-                let devices = devices(&dump.files, &args.program)?;
-                let topology = topology(chip, devices, args)?;
+                let topology = match &args.topology {
+                    Some(text) => Topology::parse(text, chip)?,
+                    None => Topology::fitting(chip, devices(&dump.files, &args.program)?),
+                };
                 return Ok(Made { files: dump.files.clone(), topology, compiler: None });
             }
             Program::Module(module) => module,
         };
-        let partitions = tpu::partitions(module);
-        let topology = topology(chip, partitions, args)?;
+        let topology = match &args.topology {
+            Some(text) => Topology::parse(text, chip)?,
+            None => module.smallest(chip),
+        };
         let request = tpu::Request {
             module,
             name: &args.program,
             topology,
-            partitions,
             estimate: false,
             trace: false,
             limit: args.limit,
@@ -159,14 +163,6 @@ impl Program {
         let compiled = tpu::compile(&request, &Cache::from_env()?)?;
         let compiler = Some(format!("libtpu {}", compiled.compiler));
         Ok(Made { files: compiled.dump.files, topology, compiler })
-    }
-}
-
-/// The chips that were asked for, or the fewest that hold the program's devices.
-fn topology(chip: Chip, devices: usize, args: &ExplainArgs) -> Result<Topology> {
-    match &args.topology {
-        Some(text) => Topology::parse(text, chip),
-        None => Ok(Topology::fitting(chip, devices)),
     }
 }
 
@@ -195,7 +191,10 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
         let times = if op.count > 1 { format!(" ×{}", op.count) } else { String::new() };
         let limiter = match (op.limiter, &op.fault) {
             (_, Some(_)) => "(not simulated)".to_string(),
-            (Some(l), None) => format!("{l} ({})", units::percent(op.saving)),
+            (Some(l), None) => {
+                let bound = op.savings.first().is_some_and(|s| s.bound);
+                format!("{l} ({}{})", if bound { "≤ " } else { "" }, units::percent(op.saving))
+            }
             (None, None) if op.cycles == 0.0 => "(hidden)".to_string(),
             (None, None) => "(nothing alone)".to_string(),
         };
