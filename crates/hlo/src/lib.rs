@@ -4,6 +4,7 @@
 //! computations, source lines; all other attributes are kept as text. [`parse`] is strict about what it understands and
 //! names the line of what it does not.
 
+mod forms;
 mod frames;
 mod parse;
 mod shape;
@@ -11,6 +12,7 @@ mod work;
 
 use std::collections::HashMap;
 
+pub use forms::Forms;
 pub use parse::parse;
 pub use shape::{Array, Dtype, Layout, Shape, Tile};
 pub use work::Work;
