@@ -24,7 +24,7 @@ const ASSUMED: u64 = 1 << 32;
 const SEGMENT_WORDS: usize = 4096;
 
 /// What the listing does not say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// Values of scalar operands in registers, by operand index.
     pub scalars: BTreeMap<u32, u32>,
