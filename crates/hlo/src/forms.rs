@@ -47,6 +47,7 @@ impl<'m> Forms<'m> {
             let called = self.module.computation(value.trim_start_matches('%'));
             form += &match called.filter(|_| value.starts_with('%')) {
                 Some(called) => format!(", {key}=#{}", self.computation(called, depth + 1)),
+                None if key == "replica_groups" => format!(", {key}={}", groups(value)),
                 None => format!(", {key}={value}"),
             };
         }
@@ -79,10 +80,38 @@ impl<'m> Forms<'m> {
     }
 }
 
+/// Groups of devices along the last axes of a mesh, `mesh['x'=4,'y'=2] {'y'}`, in their other form, `[4,2]<=[8]`; others
+/// as they are.
+fn groups(value: &str) -> String {
+    let other_form = || {
+        let (axes, listed) = value.strip_prefix("mesh[")?.split_once("] {")?;
+        let axes: Vec<(&str, usize)> = axes
+            .split(',')
+            .map(|a| a.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
+            .collect::<Option<_>>()?;
+        let listed: Vec<&str> = listed.strip_suffix('}')?.split(',').collect();
+        let (others, last) = axes.split_at(axes.len().checked_sub(listed.len())?);
+        let product = |axes: &[(&str, usize)]| axes.iter().try_fold(1usize, |n, a| n.checked_mul(a.1));
+        let (count, size) = (product(others)?, product(last)?);
+        let is_last = last.iter().map(|a| a.0).eq(listed);
+        is_last.then_some(format!("[{count},{size}]<=[{}]", count.checked_mul(size)?))
+    };
+    other_form().unwrap_or_else(|| value.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parse;
+
+    #[test]
+    fn groups_have_two_forms() {
+        assert_eq!(groups("mesh['x'=4,'y'=2] {'y'}"), "[4,2]<=[8]");
+        assert_eq!(groups("mesh['x'=4,'y'=2] {'x','y'}"), "[1,8]<=[8]");
+        for other in ["mesh['x'=4,'y'=2] {'x'}", "[4,2]<=[8]", "mesh[", "mesh[] {}", "{{0,1}}"] {
+            assert_eq!(groups(other), other);
+        }
+    }
 
     #[test]
     fn names_and_sources_do_not_tell_instructions_apart_but_shapes_and_bodies_do() {
