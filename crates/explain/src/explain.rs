@@ -1,6 +1,7 @@
 //! The explanation: the program's steps on one clock, then each op again without each constraint.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use tilewright_bundles::Report;
@@ -15,9 +16,9 @@ use crate::advice;
 use crate::collective::{Collective, Mesh};
 use crate::cost;
 use crate::hot;
-use crate::program::{Item, Program, Step};
+use crate::program::{Item, Program, Step, callee};
 use crate::report::{Clock, Exchange, OpReport, Saving, TargetReport};
-use crate::timeline::{self, Copy, Ended, Ran, What};
+use crate::timeline::{self, Copy, Ended, Ran, Simulated, What};
 
 pub use tilewright_bundles::timing::Model;
 
@@ -81,7 +82,7 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
     let program = Program::of(request.files, request.name)?;
     let asked = request.listing.into_iter().chain(request.scalars.keys().map(|(op, _)| op.as_str()));
     for op in asked {
-        if !program.listings.contains_key(op) {
+        if program.listing(op).is_none() {
             let known = program.ops();
             return Err(Diagnostic::unknown("explain/unknown-op", "op with machine code", op, known));
         }
@@ -104,10 +105,11 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
             Item::LoopEnd { .. } => None,
         })
         .collect();
+    let savings = Savings::of(&ran, &context);
     let mut ops: Vec<OpReport> = steps
-        .par_iter()
-        .filter(|(step, ran)| step.listed || ran.exchange.is_some())
-        .map(|(step, ran)| op(&program, step, ran, &context))
+        .iter()
+        .filter(|(step, ran)| step.called || ran.exchange.is_some())
+        .map(|(step, ran)| op(&program, step, ran, &savings, machine))
         .collect();
     for (step, ran) in &steps {
         ops.extend(ran.ended.iter().map(|ended| beside(&program, step, ended, machine)));
@@ -115,10 +117,10 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
     ops.push(frame(&program, &steps, machine));
     if let Some(wanted) = request.listing {
         for (step, ran) in steps.iter().filter(|(s, _)| s.instruction.name == wanted) {
-            if let (Some((listing, report)), Some(op)) =
+            if let (Some(s), Some(op)) =
                 (&ran.simulated, ops.iter_mut().find(|o| o.name == step.instruction.name))
             {
-                op.listing = hot::bundles(listing, report);
+                op.listing = hot::bundles(&s.listing, &s.report);
             }
         }
     }
@@ -207,8 +209,55 @@ fn notes(chip: Chip, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<Strin
     notes
 }
 
-fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) -> OpReport {
-    let machine = context.machine;
+/// What an op of each listing would save without each constraint. Copies beside it are left out: they differ from call to
+/// call, and the constraint is the op's.
+struct Savings(BTreeMap<String, Vec<(Inputs, Vec<Saving>)>>);
+
+impl Savings {
+    fn of(ran: &[Ran], context: &Context<'_>) -> Savings {
+        let mut all: Vec<&Arc<Simulated>> = Vec::new();
+        for s in ran.iter().filter_map(|r| r.simulated.as_ref()) {
+            match all.iter_mut().find(|a| a.listing.file == s.listing.file && a.inputs == s.inputs) {
+                // One that ran alone needs not run again.
+                Some(a) if s.flying.is_empty() => *a = s,
+                Some(_) => {}
+                None => all.push(s),
+            }
+        }
+        let savings: Vec<Vec<Saving>> = all.par_iter().map(|s| savings_of(s, context)).collect();
+        let mut by_file: BTreeMap<String, Vec<(Inputs, Vec<Saving>)>> = BTreeMap::new();
+        for (s, savings) in all.into_iter().zip(savings) {
+            by_file.entry(s.listing.file.clone()).or_default().push((s.inputs.clone(), savings));
+        }
+        Savings(by_file)
+    }
+
+    fn get(&self, simulated: &Simulated) -> &[Saving] {
+        let known = self.0.get(&simulated.listing.file).map_or(&[][..], Vec::as_slice);
+        known.iter().find(|(inputs, _)| *inputs == simulated.inputs).map_or(&[], |(_, s)| s.as_slice())
+    }
+}
+
+fn savings_of(simulated: &Simulated, context: &Context<'_>) -> Vec<Saving> {
+    let Simulated { listing, inputs, flying, report } = simulated;
+    let run = |lifts: &[Lift]| cost::of(listing, context.model, lifts, inputs, &[]).ok();
+    let alone = if flying.is_empty() { None } else { run(&[]) };
+    let report = alone.as_ref().unwrap_or(report);
+    let without = |(of, lifts): &(&'static str, &[Lift])| {
+        let cycles = report.cycles.saturating_sub(run(lifts)?.cycles) as f64;
+        Some(Saving { of, cycles, share: cycles / report.cycles.max(1) as f64, bound: false })
+    };
+    let mut savings: Vec<Saving> = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
+    if savings.iter().all(|s| s.share < LIMITS)
+        && let Some((of, share)) = cost::crowded(report)
+    {
+        savings.retain(|s| s.of != of);
+        savings.push(Saving { of, cycles: share * report.cycles as f64, share, bound: true });
+    }
+    savings
+}
+
+fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, savings: &Savings, machine: &Machine) -> OpReport {
     let count = step.count.unwrap_or(1);
     let times = count as f64;
     let instruction = step.instruction;
@@ -227,22 +276,16 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, context: &Context<'_>) 
         ..OpReport::named(&instruction.name)
     };
     let mut simulated = 0.0;
-    if let Some((listing, cost)) = &ran.simulated {
-        simulated = cost.cycles as f64;
-        fill(&mut report, cost, machine, ran.cycles, times);
-        let inputs = context.inputs(program, step);
-        let without = |(of, lifts): &(&'static str, &[Lift])| {
-            let lifted = cost::of(listing, context.model, lifts, &inputs, &ran.flying).ok()?;
-            let saved = cost.cycles.saturating_sub(lifted.cycles) as f64;
-            Some(Saving { of, cycles: saved * times, share: saved / ran.cycles.max(1.0), bound: false })
-        };
-        report.savings = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
-        if report.savings.iter().all(|s| s.share < LIMITS)
-            && let Some((of, share)) = cost::crowded(cost)
-        {
-            report.savings.retain(|s| s.of != of);
-            report.savings.push(Saving { of, cycles: share * report.cycles, share, bound: true });
-        }
+    if let Some(s) = &ran.simulated {
+        simulated = s.report.cycles as f64;
+        fill(&mut report, &s.report, machine, ran.cycles, times);
+        // Where the links take longer than the core, what the core saves is less of the whole.
+        let part = simulated / ran.cycles.max(1.0);
+        report.savings = savings
+            .get(s)
+            .iter()
+            .map(|s| Saving { cycles: s.cycles * times, share: s.share * part, ..s.clone() })
+            .collect();
     }
     let on_links = ran.cycles - simulated;
     if ran.exchange.is_some() && on_links > 0.0 {
@@ -344,8 +387,7 @@ fn frame(program: &Program<'_>, steps: &[(&Step<'_>, &Ran)], machine: &Machine) 
     for line in bundles {
         // Empty bundles take no cycle.
         since += u64::from(!line.contains("{}"));
-        if let Some((_, callee)) = line.split_once("/* %").filter(|_| line.contains("inlined_call")) {
-            let callee = callee.split(' ').next().unwrap_or_default();
+        if let Some(callee) = callee(line) {
             cycles += since * times.get(callee).copied().unwrap_or(1);
             since = 0;
         }

@@ -1,10 +1,10 @@
 //! A compiled program: its optimised HLO, and the listing of each op that has one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tilewright_bundles::folder;
 use tilewright_diag::{Diagnostic, Result, Span};
-use tilewright_hlo::{Computation, Instruction, Module};
+use tilewright_hlo::{Computation, Forms, Instruction, Module};
 
 use crate::collective;
 
@@ -17,8 +17,8 @@ pub struct Step<'a> {
     pub instruction: &'a Instruction,
     /// How often it runs; `None` where the trip count of a loop around it is not known before the run.
     pub count: Option<u64>,
-    /// Whether it has a listing.
-    pub listed: bool,
+    /// Whether the program calls machine code for it.
+    pub called: bool,
     /// The exchange that it is, done when it ends.
     pub exchange: Option<Inner<'a>>,
     /// What it begins, that runs on beside the steps after it.
@@ -65,8 +65,13 @@ pub enum Item<'a> {
 pub struct Program<'a> {
     /// The module.
     pub module: Module,
+    /// The file of the module.
+    pub file: &'a str,
     /// Text of the bundle listing by op, with the name of its file.
     pub listings: BTreeMap<&'a str, (&'a str, &'a str)>,
+    /// The op whose listing is the code of each op that the program calls. Of ops that are the same but for their names the
+    /// compiler prints one. An op of which none is known has none here.
+    code: BTreeMap<String, Option<&'a str>>,
 }
 
 /// Listings that are no op of the program.
@@ -91,18 +96,25 @@ impl<'a> Program<'a> {
         let [module] = modules.as_slice() else {
             return Err(fault(format!("the dump holds {} programs", modules.len())));
         };
-        let module = tilewright_hlo::parse(&files[*module], module)?;
+        let file = module.as_str();
+        let module = tilewright_hlo::parse(&files[*module], file)?;
         let mut listings = BTreeMap::new();
-        for (file, text) in files {
-            let Some((_, op)) = folder::split(file) else { continue };
-            if listings.insert(op, (file.as_str(), text.as_str())).is_some() {
+        for (name, text) in files {
+            let Some((_, op)) = folder::split(name) else { continue };
+            if listings.insert(op, (name.as_str(), text.as_str())).is_some() {
                 return Err(fault(format!("the dump holds two listings of `{op}`")));
             }
         }
         if listings.keys().all(|op| FRAME.contains(op)) {
             return Err(fault("the dump holds no bundle listing of any op".to_string()));
         }
-        Ok(Program { module, listings })
+        let code = code(&module, &listings);
+        Ok(Program { module, file, listings, code })
+    }
+
+    /// The listing that is the code of an op, and the name of its file.
+    pub fn listing(&self, op: &str) -> Option<(&'a str, &'a str)> {
+        self.listings.get((*self.code.get(op)?)?).copied()
     }
 
     /// What the program does, in the order in which it runs, loops entered.
@@ -112,9 +124,9 @@ impl<'a> Program<'a> {
         items
     }
 
-    /// Names of the ops that have a listing.
+    /// Names of the ops that have machine code.
     pub fn ops(&self) -> impl Iterator<Item = &str> {
-        self.listings.keys().copied().filter(|op| !FRAME.contains(op))
+        self.code.keys().map(String::as_str)
     }
 
     /// Devices that the program is split over.
@@ -131,17 +143,17 @@ impl<'a> Program<'a> {
     ) {
         let pairs = Pairs::of(&self.module, computation);
         for instruction in &computation.instructions {
-            let listed = self.listings.contains_key(instruction.name.as_str());
+            let called = self.code.contains_key(&instruction.name);
             let step = pairs.step(Step {
                 computation,
                 instruction,
                 count,
-                listed,
+                called,
                 exchange: None,
                 begins: Vec::new(),
                 ends: Vec::new(),
             });
-            if listed || step.exchange.is_some() || !step.begins.is_empty() || !step.ends.is_empty() {
+            if called || step.exchange.is_some() || !step.begins.is_empty() || !step.ends.is_empty() {
                 items.push(Item::Step(step));
                 continue;
             }
@@ -178,6 +190,39 @@ impl<'a> Program<'a> {
             }
         }
     }
+}
+
+/// Which listing is the code of each op that a program calls.
+fn code<'a>(
+    module: &Module,
+    listings: &BTreeMap<&'a str, (&'a str, &'a str)>,
+) -> BTreeMap<String, Option<&'a str>> {
+    let mut code: BTreeMap<String, Option<&'a str>> =
+        listings.keys().filter(|op| !FRAME.contains(op)).map(|op| ((*op).to_string(), Some(*op))).collect();
+    let top = listings.get("TLP").map_or("", |(_, text)| text);
+    let missing: Vec<&str> = top.lines().filter_map(callee).filter(|op| !code.contains_key(*op)).collect();
+    if missing.is_empty() {
+        return code;
+    }
+    let mut forms = Forms::new(module);
+    let mut of = HashMap::new();
+    for op in listings.keys() {
+        if let Some((computation, instruction)) = module.find(op) {
+            of.entry(forms.of(computation, instruction)).or_insert(*op);
+        }
+    }
+    for op in missing {
+        let same = module.find(op).and_then(|(c, i)| of.get(&forms.of(c, i)).copied());
+        code.insert(op.to_string(), same);
+    }
+    code
+}
+
+/// The op that a line of the top level calls: `{ %61 = inlined_call %s0, %s1 /* %fusion.7 = fusion(…) */ }`.
+pub fn callee(line: &str) -> Option<&str> {
+    let (_, call) = line.split_once("= inlined_call ")?;
+    let (_, op) = call.split_once("/* %")?;
+    op.split(' ').next()
 }
 
 /// What begins and what ends the things of a computation that run beside its steps: a `-start` and its `-done`, or the first

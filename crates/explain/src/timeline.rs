@@ -4,12 +4,14 @@
 //! Exchanges between chips run one after another on the links, beside the ops.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use tilewright_bundles::exec::Inputs;
 use tilewright_bundles::listing::Listing;
 use tilewright_bundles::program::Direction;
 use tilewright_bundles::timing::{Background, Params, wait};
 use tilewright_bundles::{Report, parse};
-use tilewright_diag::Diagnostic;
+use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::Array;
 
 use crate::collective::{self, Collective};
@@ -22,10 +24,8 @@ use crate::program::{Beside, Inner, Item, Program, Step};
 pub struct Ran {
     /// Cycles on the program's clock, without those in which it waits for what runs beside.
     pub cycles: f64,
-    /// What was simulated of it.
-    pub simulated: Option<(Listing, Report)>,
-    /// Transfers in flight when it began.
-    pub flying: Vec<Background>,
+    /// What was simulated of it; ops of the same code, values and neighbours share one.
+    pub simulated: Option<Arc<Simulated>>,
     /// The exchange that it is.
     pub exchange: Option<Collective>,
     /// Why its listing could not be simulated.
@@ -34,6 +34,18 @@ pub struct Ran {
     pub model: Option<&'static str>,
     /// What it waited for.
     pub ended: Vec<Ended>,
+}
+
+/// One execution of a listing.
+pub struct Simulated {
+    /// The listing.
+    pub listing: Arc<Listing>,
+    /// What was known of its values.
+    pub inputs: Inputs,
+    /// Transfers in flight when it began.
+    pub flying: Vec<Background>,
+    /// What it cost.
+    pub report: Report,
 }
 
 impl Ran {
@@ -111,6 +123,7 @@ pub fn run(program: &Program<'_>, items: &[Item<'_>], context: &Context<'_>) -> 
         flying: Vec::new(),
         beside: BTreeMap::new(),
         next: 0,
+        simulated: BTreeMap::new(),
     };
     let mut began = Vec::with_capacity(items.len());
     let mut all = Vec::with_capacity(items.len());
@@ -140,7 +153,8 @@ pub fn expose_prefetches(items: &[Item<'_>], ran: &mut [Ran], params: &Params) {
     for (item, r) in items.iter().zip(ran.iter()) {
         total += r.total() * times(item);
         let moved =
-            r.simulated.as_ref().map_or(0, |(_, s)| s.outcome.hbm_read + s.outcome.hbm_written) as f64;
+            r.simulated.as_ref().map_or(0, |s| s.report.outcome.hbm_read + s.report.outcome.hbm_written)
+                as f64;
         let copied = r.ended.iter().filter_map(|e| match &e.what {
             What::Copy(copy) if !copy.prefetched => Some(copy.bytes),
             _ => None,
@@ -169,6 +183,8 @@ struct Clock<'p> {
     flying: Vec<Background>,
     beside: BTreeMap<String, Flight>,
     next: u16,
+    /// What was simulated, by file.
+    simulated: BTreeMap<String, Vec<Arc<Simulated>>>,
 }
 
 impl Clock<'_> {
@@ -179,15 +195,14 @@ impl Clock<'_> {
     }
 
     fn step(&mut self, step: &Step<'_>) -> Ran {
-        let mut ran = Ran { flying: self.flying.clone(), ..Ran::default() };
+        let mut ran = Ran::default();
         for name in &step.ends {
             ran.ended.extend(self.end(name));
         }
         let context = self.context;
         let exchange = |inner: Option<Inner<'_>>| collective::cost(inner?, &context.mesh, context.machine);
-        if step.listed {
-            ran.flying.clone_from(&self.flying);
-            self.listing(step, &mut ran);
+        if step.called {
+            self.call(step, &mut ran);
         }
         if let Some(exchange) = exchange(step.exchange) {
             // The links and the core work on it together; the longer of the two decides.
@@ -209,18 +224,32 @@ impl Clock<'_> {
         ran
     }
 
-    fn listing(&mut self, step: &Step<'_>, ran: &mut Ran) {
-        let Some((file, text)) = self.program.listings.get(step.instruction.name.as_str()) else { return };
+    fn call(&mut self, step: &Step<'_>, ran: &mut Ran) {
+        let name = step.instruction.name.as_str();
+        let Some((file, text)) = self.program.listing(name) else {
+            // Its operands and results moved once: the least that it can take.
+            let operands = step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o));
+            let arrays = operands.chain([step.instruction]).flat_map(|i| i.shape.arrays());
+            let bytes: usize = arrays.filter(|a| a.is_in_hbm()).map(|a| a.padded_bytes()).sum();
+            let facts = &self.context.machine.facts;
+            ran.cycles = bytes as f64 / facts.hbm_bandwidth.value * facts.clock.value;
+            ran.model = Some("its operands and results, each once over HBM bandwidth");
+            ran.fault = Some(
+                Diagnostic::request(
+                    "tpu/no-listing",
+                    format!("the program calls `{name}`, of which there is no listing"),
+                )
+                .at(Span::file(self.program.file.to_string()))
+                .rule("each op that the top level calls has a listing, or is the same as one that has"),
+            );
+            return;
+        };
         let inputs = self.context.inputs(self.program, step);
-        let simulated = parse((*text).to_string(), file, self.context.machine.chip).and_then(|listing| {
-            let report = cost::of(&listing, self.context.model, &[], &inputs, &self.flying)?;
-            Ok((listing, report))
-        });
-        match simulated {
-            Ok((listing, report)) => {
-                ran.cycles = report.cycles as f64;
-                self.flying.clone_from(&report.flying);
-                ran.simulated = Some((listing, report));
+        match self.simulate(file, text, inputs) {
+            Ok(simulated) => {
+                ran.cycles = simulated.report.cycles as f64;
+                self.flying.clone_from(&simulated.report.flying);
+                ran.simulated = Some(simulated);
             }
             Err(fault) => {
                 // Each bundle once: no more is known.
@@ -231,6 +260,21 @@ impl Clock<'_> {
                 ran.fault = Some(fault);
             }
         }
+    }
+
+    fn simulate(&mut self, file: &str, text: &str, inputs: Inputs) -> Result<Arc<Simulated>> {
+        let known = self.simulated.entry(file.to_string()).or_default();
+        if let Some(same) = known.iter().find(|s| s.flying == self.flying && s.inputs == inputs) {
+            return Ok(Arc::clone(same));
+        }
+        let listing = match known.first() {
+            Some(s) => Arc::clone(&s.listing),
+            None => Arc::new(parse(text.to_string(), file, self.context.machine.chip)?),
+        };
+        let report = cost::of(&listing, self.context.model, &[], &inputs, &self.flying)?;
+        let simulated = Arc::new(Simulated { listing, inputs, flying: self.flying.clone(), report });
+        known.push(Arc::clone(&simulated));
+        Ok(simulated)
     }
 
     /// Exchanges take the links one after another.

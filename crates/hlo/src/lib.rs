@@ -5,6 +5,7 @@
 //! names the line of what it does not.
 
 mod constants;
+mod forms;
 mod frames;
 mod groups;
 mod memory;
@@ -14,6 +15,7 @@ mod work;
 
 use std::collections::HashMap;
 
+pub use forms::Forms;
 pub use parse::parse;
 pub use shape::{Array, Dtype, Layout, Shape, Tile};
 pub use work::Work;

@@ -11,7 +11,7 @@ use tilewright_bundles::{Options, simulate};
 use tilewright_run::cache::Cache;
 use tilewright_run::isolate::serve;
 use tilewright_run::testing::libtpu_or_skip;
-use tilewright_run::tpu::{Chip, Module, Request, compile, work};
+use tilewright_run::tpu::{Chip, Module, Request, Topology, compile, work};
 
 /// Step `i` reads block `table[i]`, and works on it where `mask[i]` is not 0.
 const BODY: &str = "
@@ -99,7 +99,7 @@ fn run(chip: Chip, cache: &Cache, table: [i32; 8], mask: [i32; 8]) -> Ran {
     let request = Request {
         module: &module,
         name: "tables",
-        topology: module.smallest(chip),
+        topology: Topology::fitting(chip, 1),
         estimate: false,
         trace: false,
         limit: Duration::from_secs(300),

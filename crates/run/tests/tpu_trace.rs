@@ -12,7 +12,7 @@ use tilewright_bundles::program::{Placement, Program, Shadow};
 use tilewright_run::cache::Cache;
 use tilewright_run::isolate::serve;
 use tilewright_run::testing::libtpu_or_skip;
-use tilewright_run::tpu::{Chip, Dump, Module, Request, compile, work};
+use tilewright_run::tpu::{Chip, Dump, Module, Request, Topology, compile, work};
 
 const MODULES: [(&str, &str); 3] = [
     ("several", include_str!("tpu_trace/several.mlir")),
@@ -53,13 +53,13 @@ fn every_op_executes_as_many_bundles_as_the_vendor_unrolls() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().join("cache"), 1 << 30).unwrap();
     let (mut pairs, mut wrong) = (0, Vec::new());
-    for (name, text) in MODULES {
-        let module = Module::read(text.as_bytes().to_vec(), name).unwrap();
+    for (name, module) in MODULES {
+        let module = Module::read(module.as_bytes().to_vec(), name).unwrap();
         for chip in Chip::ALL {
             let request = Request {
                 module: &module,
                 name,
-                topology: module.smallest(chip),
+                topology: Topology::fitting(chip, 1),
                 estimate: true,
                 trace: true,
                 limit: Duration::from_secs(300),

@@ -455,3 +455,68 @@ fn without_the_tpu_compiler_the_step_to_take_is_told() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_file_that_is_no_module_says_what_it_is() {
+    let sandbox = Sandbox::new();
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("empty.mlir", b"", "it is empty"),
+        ("hlo.txt", b"HloModule jit_f\n", "it is HLO, not StableHLO"),
+        ("data.bin", b"\x00\xff\xfe", "neither text nor bytecode"),
+        ("cut.mlirbc", b"ML\xefR\x0dStableHLO_v1.15.0\x00\x01\x05", "it ends early"),
+    ];
+    for (file, bytes, what) in cases {
+        std::fs::write(sandbox.folder().join(file), bytes).unwrap();
+        let ran = sandbox.run(&["explain", file]);
+        assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);
+        for part in ["error[tpu/module]", what, file, "as_text()"] {
+            assert!(ran.stderr.contains(part), "{file}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_the_tpu_compiler_refuses_is_one_diagnostic_with_what_would_work() {
+    if libtpu_or_skip().is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let gpu = ADD.replace(
+        "stablehlo.add %arg0, %arg1 : tensor<256x256xf32>",
+        "stablehlo.custom_call @__cublas$gemm(%arg0) : (tensor<256x256xf32>) -> tensor<256x256xf32>",
+    );
+    let sharded = ADD.replace("module @jit_f", "module @jit_f attributes {mhlo.num_partitions = 16 : i32}");
+    assert_ne!(sharded, ADD);
+    for (file, text, words, code, parts) in [
+        (
+            "broken.mlir",
+            ADD.replace("stablehlo.add", "stablehlo.ad"),
+            ["--target", "tpu-v5e"],
+            "run/tpu-refused",
+            ["broken.mlir:3:", "stablehlo.ad"],
+        ),
+        (
+            "huge.mlir",
+            ADD.replace("256x256", "65536x65536"),
+            ["--target", "tpu-v6e"],
+            "run/tpu-memory",
+            ["17179869184 bytes (16.00 GiB): argument 1 ", "result"],
+        ),
+        ("gpu.mlir", gpu, ["--target", "tpu-v5e"], "tpu/platform", ["NVIDIA GPUs", "__cublas$gemm"]),
+        (
+            "sharded.mlir",
+            sharded,
+            ["--topology", "v5e:2x2"],
+            "tpu/topology",
+            ["16 devices", "--topology v5e:4x4"],
+        ),
+    ] {
+        std::fs::write(sandbox.folder().join(file), text).unwrap();
+        let ran = sandbox.run(&[["explain", file].as_slice(), words.as_slice()].concat());
+        assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches("error[").count(), 1, "{}", ran.stderr);
+        for part in [&format!("error[{code}]"), parts[0], parts[1]] {
+            assert!(ran.stderr.contains(part), "{file}: no `{part}` in {}", ran.stderr);
+        }
+    }
+}

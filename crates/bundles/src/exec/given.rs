@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 /// What the listing does not say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// Values of scalar operands in registers, by operand index.
     pub scalars: BTreeMap<u32, u32>,

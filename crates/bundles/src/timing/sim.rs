@@ -19,6 +19,11 @@ use crate::program::Program;
 /// Words of remembered states and paths before the simulator stops remembering more (8 bytes each).
 const MEMORY: usize = 32 << 20;
 
+/// So many new states in a row, and the simulator stops naming them for [`REST`] segments: some code never repeats.
+const PATIENCE: u32 = 1024;
+/// See [`PATIENCE`].
+const REST: u32 = 4096;
+
 /// From one state along one path to another.
 struct Transition {
     bits: Box<[u64]>,
@@ -46,6 +51,10 @@ pub struct Simulator<'p> {
     known: FastMap<u64, Vec<u32>>,
     remembered: usize,
     remember: bool,
+    /// New states in a row.
+    news: u32,
+    /// Segments for which no state is named.
+    rest: u32,
     scratch: Vec<u64>,
     /// The segment at hand.
     delta: Delta,
@@ -75,6 +84,8 @@ impl<'p> Simulator<'p> {
             known: FastMap::default(),
             remembered: 0,
             remember,
+            news: 0,
+            rest: 0,
             scratch: Vec::new(),
             delta: Delta::default(),
             total: Delta::default(),
@@ -127,17 +138,28 @@ impl<'p> Simulator<'p> {
 
     /// The number of the present state; `None` once no more are remembered.
     fn name_state(&mut self) -> Option<u32> {
+        if self.rest > 0 {
+            self.rest -= 1;
+            return None;
+        }
         let mut words = std::mem::take(&mut self.scratch);
         self.state.save(&self.params, self.now, &mut words);
         let known = self.ids.get(words.as_slice()).copied();
         let id = match known {
-            Some(id) => Some(id),
+            Some(id) => {
+                self.news = 0;
+                Some(id)
+            }
             None if self.remembered + words.len() * 2 > MEMORY => None,
             None => {
                 let id = self.states.len() as u32;
                 self.remembered += words.len() * 2;
                 self.ids.insert(words.as_slice().into(), id);
                 self.states.push(words.as_slice().into());
+                self.news += 1;
+                if self.news >= PATIENCE {
+                    (self.news, self.rest) = (0, REST);
+                }
                 Some(id)
             }
         };
