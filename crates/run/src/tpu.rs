@@ -182,11 +182,14 @@ const SURROUNDINGS: [(&str, &str); 5] = [
 
 /// The compiler's flags; `DIR` stands for the folder that it prints into.
 fn flags(estimate: bool, trace: bool) -> Vec<&'static str> {
-    let mut flags = vec![
-        "--xla_jf_dump_to=DIR",
-        "--xla_jf_dump_llo_text=true",
-        "--xla_jf_dump_llo_pass_label_regex=^final_",
-    ];
+    let mut flags = vec!["--xla_jf_dump_to=DIR", "--xla_jf_dump_llo_text=true"];
+    if !estimate && !trace {
+        // What else it can print takes it as long again.
+        flags.push("--xla_jf_dump_category_filter=codegen,program");
+        flags.push("--xla_jf_dump_llo_pass_label_regex=^final_bundles");
+    } else {
+        flags.push("--xla_jf_dump_llo_pass_label_regex=^final_");
+    }
     if estimate || trace {
         flags.push("--xla_jf_dump_static_llo_profile_to=DIR");
     }
