@@ -156,6 +156,20 @@ fn a_branch_to_nowhere_is_not_guessed() {
         &Inputs::unknown(10),
     );
     assert_eq!(e.unwrap_err().code, "tpu/unknown-target");
+    // In a whole listing, only its end has no bundle to be marked at.
+    let whole = run(
+        &[
+            ("%p1_p0 = pmov 1", "Start region 0"),
+            ("%2 = sbr.rel (%p1_p0) target = $region5", ""),
+            ("", ""),
+            ("", ""),
+            ("", ""),
+            ("", ""),
+            ("%s1_s0 = smov.u32 0", "End region 0"),
+        ],
+        &Inputs::unknown(10),
+    );
+    assert_eq!(whole.unwrap().1.bundles, 6);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tilewright_bundles::exec::Inputs;
 use tilewright_bundles::program::Direction;
 use tilewright_bundles::timing::{Lift, Params};
 use tilewright_diag::{Diagnostic, Result};
-use tilewright_hlo::Instruction;
+use tilewright_hlo::{Dtype, Instruction};
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
@@ -148,7 +148,7 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
         clock: Clock { hz: machine.facts.clock.value, source: machine.facts.clock.source.clone() },
         compiler: None,
         unaccounted: lost / cycles.max(1.0),
-        notes: notes(chip, &ops, &steps),
+        notes: notes(chip, request.model, &ops, &steps),
         ops,
     })
 }
@@ -161,7 +161,23 @@ pub fn devices(files: &BTreeMap<String, String>, name: &str) -> Result<usize> {
     Ok(Program::of(files, name)?.devices())
 }
 
-fn notes(chip: Chip, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<String> {
+/// The operands of an op that may decide its branches, with their numbers.
+fn tables(step: &Step<'_>) -> String {
+    let mut index = 0;
+    let mut all = Vec::new();
+    for operand in step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o)) {
+        let arrays = operand.shape.arrays();
+        let whole =
+            arrays.iter().all(|a| matches!(a.dtype, Dtype::Signed(_) | Dtype::Unsigned(_) | Dtype::Pred));
+        if whole && arrays.len() == 1 && operand.opcode != "constant" {
+            all.push(format!("{index} ({})", operand.shape));
+        }
+        index += arrays.len();
+    }
+    if all.is_empty() { String::new() } else { format!("; of {}: {}", step.instruction.name, all.join(", ")) }
+}
+
+fn notes(chip: Chip, model: Model, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<String> {
     let mut notes = Vec::new();
     match chip {
         Chip::Tpu7x => {
@@ -178,11 +194,16 @@ fn notes(chip: Chip, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<Strin
         .filter(|o| o.assumed_branches > 0 && o.exchange.is_none())
         .map(|o| o.name.as_str())
         .collect();
-    if !assumed.is_empty() {
+    if let Some(first) = assumed.first() {
+        let operands = steps
+            .iter()
+            .find(|(s, _)| s.instruction.name == *first)
+            .map_or_else(String::new, |(s, _)| tables(s));
         notes.push(format!(
-            "branches of {} are decided by data (sizes, tables) that no text tells, taken for 0: these figures may be far off; \
-             `--scalars OP:OPERAND=N,…` gives them",
-            assumed.join(", ")
+            "sizes or tables that are given when the program runs decide how much {} does; taken for {}, these figures may be \
+             far off. `--scalars OP:OPERAND=N,…` gives them{operands}",
+            assumed.join(", "),
+            if model == Model::Vendor { "42, as the compiler's estimator does" } else { "0" },
         ));
     }
     let unknown = steps.iter().filter(|(s, _)| s.count.is_none()).count();

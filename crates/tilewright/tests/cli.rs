@@ -403,10 +403,12 @@ fn a_tpu_program_is_explained_on_every_chip() {
             "matrix_fraction",
             "hbm_fraction",
             "limiter",
+            "saving",
             "savings",
             "units",
             "stalls",
             "spills",
+            "vmem_bytes",
             "advice",
         ];
         has(op, &keys);
@@ -414,7 +416,7 @@ fn a_tpu_program_is_explained_on_every_chip() {
         let bytes = 3.0 * 256.0 * 256.0 * 4.0 / if target["target"] == "tpu-v5p" { 2.0 } else { 1.0 };
         assert_eq!(op["hbm_bytes"].as_f64(), Some(bytes), "{op}");
         assert!(op["hbm_fraction"].as_f64().is_some_and(|f| f > 0.05 && f < 1.0), "{op}");
-        let limiter = op["limiter"]["of"].as_str().unwrap();
+        let limiter = op["limiter"].as_str().unwrap();
         assert!(["transfer latency", "HBM bandwidth"].contains(&limiter), "{op}");
     }
     let text = sandbox.run(&["explain", file, "--target", "tpu-v5e"]).stdout;

@@ -7,7 +7,7 @@ use super::lower::{Lower, Pending, guarded, plain};
 use super::shadow::Shadows;
 use super::shape::shape_bytes;
 use super::{Branch, Code, Direction, Index, Operand as ProgramOperand, Source, Transfer};
-use crate::listing::{Instr, Operand};
+use crate::listing::{Instr, Mark, Operand};
 
 /// First row of vector memory for operands: allocations lie below.
 pub(super) const FIRST_ROW: u32 = 0x0800_0000;
@@ -91,11 +91,24 @@ impl Lower<'_> {
         self.out.branches.push(Branch {
             bundle,
             stop: shadows.stop(bundle),
-            target: self.listing.regions.get(&region).copied(),
+            target: self.listing.regions.get(&region).copied().or_else(|| self.end(region)),
             region,
         });
         pending.push(Pending { op: guarded(op, instr), instr: at, writes: false });
         Ok(())
+    }
+
+    /// The end of the program, where a region that no mark names must be: an empty region is marked at the bundle that
+    /// follows it, and only behind the first region's end there is none (or the empty exit bundle, whose note says
+    /// something else).
+    fn end(&self, region: u32) -> Option<u32> {
+        let marks = &self.listing.marks;
+        let is_named = marks
+            .iter()
+            .any(|(_, m)| matches!(m, Mark::Start(r) | Mark::End(r) | Mark::Empty(r) if *r == region));
+        let (last, _) = marks.iter().find(|(_, m)| *m == Mark::End(0))?;
+        let rest = self.listing.bundles.get(*last as usize + 1..)?;
+        (!is_named && rest.iter().all(|b| b.instrs.is_empty())).then_some(last + 1)
     }
 
     pub(super) fn transfer(&mut self, at: u32, instr: &Instr, pending: &mut Vec<Pending>) -> Result<()> {

@@ -191,6 +191,7 @@ fn text(report: &TargetReport, top: usize, output: Output) -> String {
         let times = if op.count > 1 { format!(" ×{}", op.count) } else { String::new() };
         let limiter = match (op.limiter, &op.fault) {
             (_, Some(_)) => "(not simulated)".to_string(),
+            _ if op.assumed_branches > 0 && op.exchange.is_none() => "(unknown sizes decide)".to_string(),
             (Some(l), None) => {
                 let bound = op.savings.first().is_some_and(|s| s.bound);
                 format!("{l} ({}{})", if bound { "≤ " } else { "" }, units::percent(op.saving))
