@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tilewright_bundles::Report;
 use tilewright_bundles::listing::Listing;
+use tilewright_bundles::ops::Slot;
 use tilewright_bundles::timing::Cause;
 
 use crate::report::HotBundle;
@@ -33,11 +34,22 @@ pub fn bundles(listing: &Listing, report: &Report) -> Vec<HotBundle> {
         .filter_map(|b| {
             let bundle = listing.bundles.get(b)?;
             let stalls = Cause::ALL.iter().zip(stalls(b)).filter(|(_, n)| *n > 0);
+            let mut slots = BTreeMap::new();
+            for family in listing.of(bundle).iter().filter_map(|i| listing.entry(i)) {
+                if family.slot != Slot::Pseudo {
+                    *slots.entry(family.slot.name()).or_default() += 1;
+                }
+            }
+            // `0x1a : > { … } /* regions */`
+            let text = listing.line_text(bundle.line);
+            let text = text.split_once('{').map_or(text, |(_, rest)| rest);
+            let text = text.rsplit_once('}').map_or(text, |(inside, _)| inside);
             Some(HotBundle {
                 line: bundle.line,
                 count: count(b),
                 stalls: stalls.map(|(cause, n)| (cause.name(), n)).collect(),
-                text: listing.line_text(bundle.line).trim().to_string(),
+                slots,
+                text: text.trim().to_string(),
             })
         })
         .collect()

@@ -132,7 +132,9 @@ pub struct HotBundle {
     pub count: u64,
     /// Cycles in which it waited, by cause, over all its executions.
     pub stalls: BTreeMap<&'static str, u64>,
-    /// Its text.
+    /// Operations of each class of slots that it holds.
+    pub slots: BTreeMap<&'static str, u32>,
+    /// Its operations, as the compiler prints them.
     pub text: String,
 }
 

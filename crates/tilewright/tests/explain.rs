@@ -1,6 +1,6 @@
 //! Every program of `bench/programs` is explained on three chips, with no cycle unaccounted for.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;

@@ -25,30 +25,10 @@ pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
     let chips = args.target.iter().map(|t| chip(t)).collect::<Result<Vec<_>>>()?;
     let scalars = scalars(&args.scalars)?;
     let program = Program::read(args)?;
-    let mut targets = Vec::new();
-    for chip in chips {
-        let made = {
-            let _spinner =
-                Spinner::new(&format!("compiling {} for {}", args.program, chip.target()), output.quiet);
-            program.made(chip, args)?
-        };
-        let _spinner =
-            Spinner::new(&format!("simulating {} on {}", args.program, chip.target()), output.quiet);
-        let request = Request {
-            files: &made.files,
-            name: &args.program,
-            mesh: Mesh { sizes: made.topology.arrangement(), chip },
-            model: match args.model {
-                ModelChoice::Calibrated => Model::Calibrated,
-                ModelChoice::Vendor => Model::Vendor,
-            },
-            scalars: &scalars,
-            listing: args.listing.as_deref(),
-        };
-        let mut report = explain(&request)?;
-        report.compiler.clone_from(&made.compiler);
-        targets.push(report);
-    }
+    let targets: Vec<TargetReport> = chips
+        .into_iter()
+        .map(|chip| program.explained(chip, args, &scalars, output))
+        .collect::<Result<_>>()?;
     let whole = Whole { program: &args.program, targets };
     output.result(&whole, || {
         whole.targets.iter().map(|t| text(t, args.top, output)).collect::<Vec<_>>().join("\n")
@@ -57,7 +37,7 @@ pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
 }
 
 /// `OP:OPERAND=N,…`, each a whole number of 32 bits.
-fn scalars(given: &[String]) -> Result<BTreeMap<(String, u32), Vec<u32>>> {
+fn scalars(given: &[String]) -> Result<Scalars> {
     let mut all = BTreeMap::new();
     for text in given {
         let wrong = || {
@@ -86,8 +66,11 @@ fn chip(name: &str) -> Result<Chip> {
     })
 }
 
+/// Values of operands that a program is given when it runs, by op and operand.
+type Scalars = BTreeMap<(String, u32), Vec<u32>>;
+
 /// What is explained.
-enum Program {
+pub enum Program {
     /// A StableHLO module, to be compiled here.
     Module(tpu::Module),
     /// What a compiler printed, here or elsewhere.
@@ -136,6 +119,37 @@ impl Program {
         tpu::Module::read(bytes, &args.program).map(Program::Module)
     }
 
+    /// Explains it on one chip.
+    pub fn explained(
+        &self,
+        chip: Chip,
+        args: &ExplainArgs,
+        scalars: &Scalars,
+        output: Output,
+    ) -> Result<TargetReport> {
+        let made = {
+            let _spinner =
+                Spinner::new(&format!("compiling {} for {}", args.program, chip.target()), output.quiet);
+            self.made(chip, args)?
+        };
+        let _spinner =
+            Spinner::new(&format!("simulating {} on {}", args.program, chip.target()), output.quiet);
+        let request = Request {
+            files: &made.files,
+            name: &args.program,
+            mesh: Mesh { sizes: made.topology.arrangement(), chip },
+            model: match args.model {
+                ModelChoice::Calibrated => Model::Calibrated,
+                ModelChoice::Vendor => Model::Vendor,
+            },
+            scalars,
+            listing: args.listing.as_deref(),
+        };
+        let mut report = explain(&request)?;
+        report.compiler.clone_from(&made.compiler);
+        Ok(report)
+    }
+
     fn made(&self, chip: Chip, args: &ExplainArgs) -> Result<Made> {
         let module = match self {
             Program::Dump(dump) => {
@@ -166,7 +180,8 @@ impl Program {
     }
 }
 
-fn text(report: &TargetReport, top: usize, output: Output) -> String {
+/// A report for people: the costliest `top` ops, what would help, what to know.
+pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
     let paint = output.paint();
     let clock = report.clock.hz / 1e9;
     let mut out = output.heading(&format!(
@@ -235,12 +250,30 @@ fn hot(op: &OpReport, output: Output) -> String {
         out += &format!("  written in {source}\n");
     }
     for bundle in &op.listing {
-        let waits: Vec<String> = bundle
-            .stalls
-            .iter()
-            .map(|(cause, cycles)| format!("{cause} {:.1}", *cycles as f64 / bundle.count.max(1) as f64))
+        let waits = bundle.stalls.iter().map(|(cause, cycles)| {
+            format!(
+                "waits {:.1} for {}",
+                *cycles as f64 / bundle.count.max(1) as f64,
+                cause.replace('_', " ")
+            )
+        });
+        let slots: Vec<String> = bundle.slots.iter().map(|(slot, n)| format!("{slot} {n}")).collect();
+        let facts: Vec<String> = [format!("line {}", bundle.line), format!("×{}", bundle.count)]
+            .into_iter()
+            .chain(waits)
             .collect();
-        out += &format!("{:>7} ×{:<8} {:<28} {}\n", bundle.line, bundle.count, waits.join(" "), bundle.text);
+        let head = format!(
+            "  {}: {}",
+            facts.join(", "),
+            if slots.is_empty() { "empty".into() } else { slots.join(", ") }
+        );
+        out += &output.paint().on(Style::Dim, &head);
+        out += "\n";
+        for operation in bundle.text.split(";;").map(str::trim).filter(|o| !o.is_empty()) {
+            for line in wrap(operation, output.width().saturating_sub(4)) {
+                out += &format!("    {line}\n");
+            }
+        }
     }
     out
 }

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tilewright::check::{self as checking, Options};
 use tilewright::diag::Result;
+use tilewright::explain::TargetReport;
 use tilewright::ir;
 use tilewright::kernels::{Config, Family, Problem, family};
 use tilewright::run::tools;
+use tilewright::run::tpu::{Chip, Module, libtpu};
 use tilewright::tune;
 use tilewright::{BenchReport, CPU, PEERS_HERE, Session, brief};
 
 use super::{Ended, bench, check};
-use crate::cli::Global;
+use crate::cli::{ExplainArgs, Global, ModelChoice};
 use crate::render::{Output, Spinner, Style, units, wrap};
 
 /// What the tour is given: large enough that the machine shows what it can do, small enough for five minutes.
@@ -23,8 +25,16 @@ const PROBLEM: [&str; 4] = ["m=512", "n=512", "k=512", "dtype=f32"];
 const CHECK: Duration = Duration::from_secs(15);
 const TUNE: Duration = Duration::from_secs(60);
 const BENCH: Duration = Duration::from_secs(5);
+const COMPILE: Duration = Duration::from_secs(120);
 
-const STEPS: usize = 6;
+const STEPS: usize = 7;
+
+/// A Pallas kernel, as JAX lowers it, and the chip that it is explained on.
+const PALLAS: (&str, &str, Chip) = (
+    "bench/programs/pallas_doc_matmul_128_128_128_n1024.mlir",
+    include_str!("../../../../bench/programs/pallas_doc_matmul_128_128_128_n1024.mlir"),
+    Chip::V5e,
+);
 
 #[derive(Serialize)]
 struct Report {
@@ -36,7 +46,9 @@ struct Report {
     check: checking::Report,
     tune: tune::Report,
     bench: BenchReport,
-    next: [String; 3],
+    /// Absent where the TPU compiler is.
+    explain: Option<TargetReport>,
+    next: [String; 4],
     /// Whole, in seconds.
     seconds: f64,
 }
@@ -69,6 +81,7 @@ pub fn run(global: &Global, output: Output) -> Result<Ended> {
     for line in standing(&raced).iter().flat_map(|l| wrap(l, output.width())) {
         output.text(&format!("{line}\n"))?;
     }
+    let explained = tour.explain()?;
     let next = next(&tour.name());
     output.text(&format!("\nNext:\n  {}\n", next.join("\n  ")))?;
     output.remark(&format!("The tour took {}.", units::seconds(start.elapsed().as_secs_f64())));
@@ -81,6 +94,7 @@ pub fn run(global: &Global, output: Output) -> Result<Ended> {
         check: checked,
         tune: tuned,
         bench: raced,
+        explain: explained,
         next,
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -104,6 +118,33 @@ impl Tour<'_> {
     fn step(&self, number: usize, what: &str) -> Result<()> {
         let head = self.output.paint().on(Style::Heading, &format!("[{number}/{STEPS}] {what}"));
         self.output.text(&format!("\n{head}\n\n"))
+    }
+
+    /// Explains a Pallas kernel on a TPU that is not here, where its compiler is.
+    fn explain(&self) -> Result<Option<TargetReport>> {
+        let (name, module, chip) = PALLAS;
+        self.step(7, &format!("Explain a Pallas matmul on a {} that is not here", chip.target()))?;
+        if libtpu().is_err() {
+            self.output.remark(
+                "skipped: the TPU compiler is missing; `tilewright setup tpu` installs it, no TPU is needed",
+            );
+            return Ok(None);
+        }
+        let args = ExplainArgs {
+            program: name.to_string(),
+            target: vec![chip.target().to_string()],
+            topology: None,
+            model: ModelChoice::Calibrated,
+            top: 3,
+            listing: None,
+            scalars: Vec::new(),
+            limit: COMPILE,
+        };
+        let module = Module::read(module.as_bytes().to_vec(), name)?;
+        let report =
+            super::explain::Program::Module(module).explained(chip, &args, &BTreeMap::new(), self.output)?;
+        self.output.text(&super::explain::text(&report, args.top, self.output))?;
+        Ok(Some(report))
     }
 
     /// Shows the source and the IR; gives the config and the IR.
@@ -158,11 +199,12 @@ fn standing(raced: &BenchReport) -> Vec<String> {
     lines
 }
 
-fn next(name: &str) -> [String; 3] {
+fn next(name: &str) -> [String; 4] {
     [
         format!("./tilewright show {name} --stage asm      # the machine code of what ran"),
         "./tilewright check attention batch=1 heads=8 kv_heads=2 q_len=300 kv_len=300 head_dim=64 causal"
             .to_string(),
+        "./tilewright explain bench/programs/flash_attention_fwd.mlir --target tpu-v6e".to_string(),
         "./tilewright kernels      # all families; docs/ says how to add one".to_string(),
     ]
 }
