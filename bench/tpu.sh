@@ -69,4 +69,4 @@ echo "## The \`calibrated\` model against published times on a v5e, in cycles"
 echo
 echo "    calibrated_accuracy DUMPS bench/truth/pallas_matmul_v5e_measured.csv"
 echo
-"$built/examples/calibrated_accuracy" "$work/dumps" bench/truth/pallas_matmul_v5e_measured.csv | sed 's/^/    /' | cut -c 1-120
+"$built/examples/calibrated_accuracy" "$work/dumps" bench/truth/pallas_matmul_v5e_measured.csv | sed 's/^/    /' | cut -c 1-90
