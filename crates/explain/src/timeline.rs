@@ -230,7 +230,7 @@ impl Clock<'_> {
             // Its operands and results moved once: the least that it can take.
             let operands = step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o));
             let arrays = operands.chain([step.instruction]).flat_map(|i| i.shape.arrays());
-            let bytes: usize = arrays.filter(|a| a.is_in_hbm()).map(|a| a.padded_bytes()).sum();
+            let bytes: usize = arrays.map(|a| a.padded_bytes()).sum();
             let facts = &self.context.machine.facts;
             ran.cycles = bytes as f64 / facts.hbm_bandwidth.value * facts.clock.value;
             ran.model = Some("its operands and results, each once over HBM bandwidth");

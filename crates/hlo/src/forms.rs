@@ -54,27 +54,30 @@ impl<'m> Forms<'m> {
         form
     }
 
-    /// Operands of a computation's instructions are told by their places.
+    /// The form of a computation is that of its root, whose operands are told by their forms: the order in which a text
+    /// lists instructions does not matter.
     fn computation(&mut self, computation: &'m Computation, depth: usize) -> usize {
         if let Some(&number) = self.computations.get(computation.name.as_str()) {
             return number;
         }
-        let mut form = String::new();
         // Deeper ones are told apart by their names.
         let instructions = if depth < DEEPEST { computation.instructions.as_slice() } else { &[] };
-        if instructions.is_empty() {
-            form.clone_from(&computation.name);
-        }
-        for (place, instruction) in instructions.iter().enumerate() {
-            let place_of = |o: &String| match computation.by_name.get(o) {
-                Some(place) if instruction.opcode != "parameter" => format!("#{place}"),
+        let mut numbers: Vec<usize> = Vec::with_capacity(instructions.len());
+        for instruction in instructions {
+            // Operands stand before their users.
+            let form_of = |o: &String| match computation.by_name.get(o).and_then(|&place| numbers.get(place))
+            {
+                Some(number) if instruction.opcode != "parameter" => format!("#{number}"),
                 _ => o.clone(),
             };
-            let operands: Vec<String> = instruction.operands.iter().map(place_of).collect();
-            form += &self.form(instruction, &operands.join(" "), depth);
-            form += if place == computation.root { " root\n" } else { "\n" };
+            let operands: Vec<String> = instruction.operands.iter().map(form_of).collect();
+            let form = self.form(instruction, &operands.join(" "), depth);
+            numbers.push(self.number(form));
         }
-        let number = self.number(form);
+        let number = match numbers.get(computation.root) {
+            Some(number) => *number,
+            None => self.number(computation.name.clone()),
+        };
         self.computations.insert(&computation.name, number);
         number
     }
@@ -111,6 +114,27 @@ mod tests {
         for other in ["mesh['x'=4,'y'=2] {'x'}", "[4,2]<=[8]", "mesh[", "mesh[] {}", "{{0,1}}"] {
             assert_eq!(groups(other), other);
         }
+    }
+
+    #[test]
+    fn the_order_in_which_a_body_is_listed_does_not_matter() {
+        let body = |name: &str, lines: [&str; 2]| {
+            format!(
+                "%{name} (p: f32[8]) -> f32[8] {{\n  %p = f32[8]{{0}} parameter(0)\n  {}\n  {}\n  ROOT %r = f32[8]{{0}} add(%n, %e)\n}}\n",
+                lines[0], lines[1]
+            )
+        };
+        let (n, e) = ("%n = f32[8]{0} negate(%p)", "%e = f32[8]{0} exponential(%p)");
+        let text = format!(
+            "HloModule m\n\n{}{}ENTRY %main (a: f32[8]) -> f32[8] {{\n  %a = f32[8]{{0}} parameter(0)\n  %x = f32[8]{{0}} fusion(%a), kind=kLoop, calls=%f\n  ROOT %y = f32[8]{{0}} fusion(%a), kind=kLoop, calls=%g\n}}\n",
+            body("f", [n, e]),
+            body("g", [e, n]),
+        );
+        let module = parse(&text, "t.txt").unwrap();
+        let mut forms = Forms::new(&module);
+        let entry = module.entry();
+        let x = forms.of(entry, entry.instruction("x").unwrap());
+        assert_eq!(x, forms.of(entry, entry.root()));
     }
 
     #[test]

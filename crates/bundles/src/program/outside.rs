@@ -25,8 +25,11 @@ impl Lower<'_> {
     ) -> Result<()> {
         let attributes = self.listing.slice(&instr.attributes);
         let field = |name: &str| attributes.split_once(name).map(|(_, rest)| rest);
-        let index =
-            field("index: ").and_then(|r| r.split([',', ']']).next()).and_then(|n| n.trim().parse().ok());
+        // A table of all operands' addresses, which stands for them where they are many, has the index -1.
+        let index = field("index: ").and_then(|r| r.split([',', ']']).next()).and_then(|n| match n.trim() {
+            "-1" => Some(u32::MAX),
+            n => n.parse().ok(),
+        });
         let (Some(index), Some(shape)) =
             (index, field("shape: ").and_then(|r| r.split_once(", index").map(|x| x.0)))
         else {
