@@ -13,9 +13,10 @@ mod params;
 mod sim;
 mod state;
 
-pub use background::{Background, wait};
+pub use background::Background;
 pub use delta::Delta;
 pub use items::Items;
+pub use memory::wait;
 pub use params::{Lift, Model, Params};
 use serde::Serialize;
 pub use sim::Simulator;

@@ -5,10 +5,8 @@
 //! bandwidth, and a latency a hop. Link bandwidths are published; the latency is assumed (see `hw`). Nothing of it was
 //! measured.
 
-use tilewright_hlo::{Array, Instruction};
+use tilewright_hlo::{Array, Computation, Instruction};
 use tilewright_hw::{Chip, Machine};
-
-use crate::program::Inner;
 
 /// How devices are arranged: sizes along the axes, the one along which neighbours have consecutive numbers first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +15,15 @@ pub struct Mesh {
     pub sizes: Vec<usize>,
     /// Which chip.
     pub chip: Chip,
+}
+
+/// An instruction where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Inner<'a> {
+    /// Its computation.
+    pub computation: &'a Computation,
+    /// It.
+    pub instruction: &'a Instruction,
 }
 
 /// An exchange between devices.

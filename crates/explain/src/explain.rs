@@ -1,29 +1,25 @@
 //! The explanation: the program's steps on one clock, then each op again without each constraint.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use rayon::prelude::*;
 use tilewright_bundles::Report;
-use tilewright_bundles::exec::Inputs;
 use tilewright_bundles::program::Direction;
-use tilewright_bundles::timing::{Lift, Params};
+use tilewright_bundles::timing::Params;
 use tilewright_diag::{Diagnostic, Result};
-use tilewright_hlo::{Dtype, Instruction};
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
 use crate::collective::{Collective, Mesh};
+use crate::context::Context;
 use crate::cost;
 use crate::hot;
 use crate::program::{Item, Program, Step, callee};
 use crate::report::{Clock, Exchange, OpReport, Saving, TargetReport};
-use crate::timeline::{self, Copy, Ended, Ran, Simulated, What};
+use crate::savings::{LIMITS, Savings};
+use crate::timeline::{self, Ended, Ran, What};
+use crate::words::{kind, kind_of_copy, kind_of_exchange, notes, source, useful, vmem};
 
 pub use tilewright_bundles::timing::Model;
-
-/// A removal that saves less than this share is not called a limit.
-const LIMITS: f64 = 0.01;
 
 /// What is to be explained, and how.
 #[derive(Clone, Debug)]
@@ -40,35 +36,6 @@ pub struct Request<'a> {
     pub scalars: &'a BTreeMap<(String, u32), Vec<u32>>,
     /// The op whose hottest bundles are wanted.
     pub listing: Option<&'a str>,
-}
-
-/// What every step of a program is timed with.
-pub struct Context<'a> {
-    /// The chip.
-    pub machine: &'static Machine,
-    /// Its numbers.
-    pub params: Params,
-    /// The timing model.
-    pub model: Model,
-    /// How devices are arranged.
-    pub mesh: Mesh,
-    scalars: &'a BTreeMap<(String, u32), Vec<u32>>,
-}
-
-impl Context<'_> {
-    /// What is known of the values that an op is given: constants of the program, and what the request says.
-    pub fn inputs(&self, program: &Program<'_>, step: &Step<'_>) -> Inputs {
-        let mut inputs = Inputs::unknown(cost::LIMIT);
-        for (operand, words) in program.module.constant_operands(step.computation, step.instruction) {
-            inputs.give(operand, words);
-        }
-        for ((op, operand), words) in self.scalars {
-            if *op == step.instruction.name {
-                inputs.give(*operand, words.clone());
-            }
-        }
-        inputs
-    }
 }
 
 /// Explains a compiled program.
@@ -159,123 +126,6 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
 /// As [`explain`].
 pub fn devices(files: &BTreeMap<String, String>, name: &str) -> Result<usize> {
     Ok(Program::of(files, name)?.devices())
-}
-
-/// The operands of an op that may decide its branches, with their numbers.
-fn tables(step: &Step<'_>) -> String {
-    let mut index = 0;
-    let mut all = Vec::new();
-    for operand in step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o)) {
-        let arrays = operand.shape.arrays();
-        let whole =
-            arrays.iter().all(|a| matches!(a.dtype, Dtype::Signed(_) | Dtype::Unsigned(_) | Dtype::Pred));
-        if whole && arrays.len() == 1 && operand.opcode != "constant" {
-            all.push(format!("{index} ({})", operand.shape));
-        }
-        index += arrays.len();
-    }
-    if all.is_empty() { String::new() } else { format!("; of {}: {}", step.instruction.name, all.join(", ")) }
-}
-
-fn notes(chip: Chip, model: Model, ops: &[OpReport], steps: &[(&Step<'_>, &Ran)]) -> Vec<String> {
-    let mut notes = Vec::new();
-    match chip {
-        Chip::Tpu7x => {
-            notes.push("of one TensorCore; the chip has two, which are devices of their own".to_string())
-        }
-        Chip::V5p => {
-            notes.push("of one TensorCore; the chip's two cores share the program's work".to_string())
-        }
-        Chip::V5e | Chip::V6e => {}
-    }
-    // The code of an exchange asks for its chip's place among the others; its time is that of the links.
-    let assumed: Vec<&str> = ops
-        .iter()
-        .filter(|o| o.assumed_branches > 0 && o.exchange.is_none())
-        .map(|o| o.name.as_str())
-        .collect();
-    if let Some(first) = assumed.first() {
-        let operands = steps
-            .iter()
-            .find(|(s, _)| s.instruction.name == *first)
-            .map_or_else(String::new, |(s, _)| tables(s));
-        notes.push(format!(
-            "sizes or tables that are given when the program runs decide how much {} does; taken for {}, these figures may be \
-             far off. `--scalars OP:OPERAND=N,…` gives them{operands}",
-            assumed.join(", "),
-            if model == Model::Vendor { "42, as the compiler's estimator does" } else { "0" },
-        ));
-    }
-    let unknown = steps.iter().filter(|(s, _)| s.count.is_none()).count();
-    if unknown > 0 {
-        notes.push(format!(
-            "{unknown} ops run in loops whose trip count is not known before the run: counted once"
-        ));
-    }
-    for ended in steps.iter().flat_map(|(_, ran)| &ran.ended) {
-        if matches!(&ended.what, What::Copy(copy) if copy.prefetched) {
-            notes.push(format!(
-                "{} fetches an operand while the program before this one runs, taken for this one too; after another, or \
-                 alone, it costs {:.0} cycles more",
-                ended.name, ended.hidden
-            ));
-        }
-    }
-    if ops.iter().any(|o| o.exchange.is_some()) {
-        notes.push(
-            "exchanges between chips are bytes over published link bandwidths, with an assumed microsecond a hop; nothing of them was measured"
-                .to_string(),
-        );
-    }
-    notes
-}
-
-/// What an op of each listing would save without each constraint. Copies beside it are left out: they differ from call to
-/// call, and the constraint is the op's.
-struct Savings(BTreeMap<String, Vec<(Inputs, Vec<Saving>)>>);
-
-impl Savings {
-    fn of(ran: &[Ran], context: &Context<'_>) -> Savings {
-        let mut all: Vec<&Arc<Simulated>> = Vec::new();
-        for s in ran.iter().filter_map(|r| r.simulated.as_ref()) {
-            match all.iter_mut().find(|a| a.listing.file == s.listing.file && a.inputs == s.inputs) {
-                // One that ran alone needs not run again.
-                Some(a) if s.flying.is_empty() => *a = s,
-                Some(_) => {}
-                None => all.push(s),
-            }
-        }
-        let savings: Vec<Vec<Saving>> = all.par_iter().map(|s| savings_of(s, context)).collect();
-        let mut by_file: BTreeMap<String, Vec<(Inputs, Vec<Saving>)>> = BTreeMap::new();
-        for (s, savings) in all.into_iter().zip(savings) {
-            by_file.entry(s.listing.file.clone()).or_default().push((s.inputs.clone(), savings));
-        }
-        Savings(by_file)
-    }
-
-    fn get(&self, simulated: &Simulated) -> &[Saving] {
-        let known = self.0.get(&simulated.listing.file).map_or(&[][..], Vec::as_slice);
-        known.iter().find(|(inputs, _)| *inputs == simulated.inputs).map_or(&[], |(_, s)| s.as_slice())
-    }
-}
-
-fn savings_of(simulated: &Simulated, context: &Context<'_>) -> Vec<Saving> {
-    let Simulated { listing, inputs, flying, report } = simulated;
-    let run = |lifts: &[Lift]| cost::of(listing, context.model, lifts, inputs, &[]).ok();
-    let alone = if flying.is_empty() { None } else { run(&[]) };
-    let report = alone.as_ref().unwrap_or(report);
-    let without = |(of, lifts): &(&'static str, &[Lift])| {
-        let cycles = report.cycles.saturating_sub(run(lifts)?.cycles) as f64;
-        Some(Saving { of, cycles, share: cycles / report.cycles.max(1) as f64, bound: false })
-    };
-    let mut savings: Vec<Saving> = cost::CONSTRAINTS.par_iter().filter_map(without).collect();
-    if savings.iter().all(|s| s.share < LIMITS)
-        && let Some((of, share)) = cost::crowded(report)
-    {
-        savings.retain(|s| s.of != of);
-        savings.push(Saving { of, cycles: share * report.cycles as f64, share, bound: true });
-    }
-    savings
 }
 
 fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, savings: &Savings, machine: &Machine) -> OpReport {
@@ -375,10 +225,6 @@ fn exchange(of: &Collective) -> Exchange {
     Exchange { kind: of.kind.clone(), devices: of.devices, bytes: of.bytes, seconds: of.seconds }
 }
 
-fn source(instruction: &Instruction) -> Option<String> {
-    instruction.source().map(|(file, line)| format!("{file}:{line}"))
-}
-
 fn fill(report: &mut OpReport, cost: &Report, machine: &Machine, cycles: f64, times: f64) {
     let bytes = (cost.outcome.hbm_read + cost.outcome.hbm_written) as f64;
     let seconds = (cycles / machine.facts.clock.value).max(1e-15);
@@ -420,72 +266,5 @@ fn frame(program: &Program<'_>, steps: &[(&Step<'_>, &Ran)], machine: &Machine) 
         seconds: cycles / machine.facts.clock.value,
         time_is: Some("its bundles, each once a call"),
         ..OpReport::named("(top level)")
-    }
-}
-
-/// FLOP of one execution that an op's shapes ask for, or that the author of a custom call declared.
-fn useful(program: &Program<'_>, step: &Step<'_>) -> Option<f64> {
-    if step.instruction.opcode != "custom-call" {
-        return Some(program.module.work(step.computation, step.instruction).matrix_flops);
-    }
-    let config = step.instruction.attribute("backend_config")?;
-    let (_, estimate) = config.split_once("\"cost_estimate\":{")?;
-    let (_, flops) = estimate.split_once("\"flops\":\"")?;
-    flops.split('"').next()?.parse().ok().filter(|f| *f > 0.0)
-}
-
-/// Vector memory of an op: what the compiler reserved for it, and operands and results that lie there.
-fn vmem(step: &Step<'_>) -> u64 {
-    const VMEM: usize = 1;
-    let operands = step.instruction.operands.iter().filter_map(|o| step.computation.instruction(o));
-    let arrays = operands.chain([step.instruction]).flat_map(|i| i.shape.arrays());
-    let held = arrays.filter(|a| a.layout.as_ref().is_some_and(|l| l.memory_space == VMEM));
-    let held: usize = held.map(|a| a.padded_bytes()).sum();
-    held as u64 + scoped(step.instruction).unwrap_or(0)
-}
-
-/// `"used_scoped_memory_configs":[{"memory_space":"1","offset":"0","size":"65536"}]`
-fn scoped(instruction: &Instruction) -> Option<u64> {
-    let (_, rest) =
-        instruction.attribute("backend_config")?.split_once("\"used_scoped_memory_configs\":[")?;
-    let list = rest.split(']').next()?;
-    let sizes = list.split("\"memory_space\":\"1\"").skip(1).filter_map(|space| {
-        let (_, size) = space.split_once("\"size\":\"")?;
-        size.split('"').next()?.parse::<u64>().ok()
-    });
-    Some(sizes.sum())
-}
-
-fn kind_of_copy(copy: &Copy) -> String {
-    let way = match copy.direction {
-        Direction::HbmToVmem => "from HBM to VMEM",
-        Direction::VmemToHbm => "from VMEM to HBM",
-        Direction::HbmToSmem => "from HBM to SMEM",
-        Direction::SmemToHbm => "from SMEM to HBM",
-        Direction::OnChip | Direction::VmemToSmem => "within the chip",
-        Direction::HbmToHbm => "within HBM",
-        Direction::Host => "to or from the host",
-    };
-    format!("copy {way}")
-}
-
-fn kind_of_exchange(exchange: &Collective) -> String {
-    format!("{} over {}", exchange.kind, exchange.devices)
-}
-
-/// What an op is: of a fusion what its computation is of, of a custom call the kernel's name.
-fn kind(program: &Program<'_>, instruction: &Instruction) -> String {
-    let inner = instruction.called("calls").and_then(|c| program.module.computation(c));
-    match (instruction.opcode.as_str(), inner) {
-        ("fusion", Some(inner)) => {
-            let product =
-                inner.instructions.iter().find(|i| ["convolution", "dot"].contains(&i.opcode.as_str()));
-            format!("fusion of {}", product.unwrap_or(inner.root()).opcode)
-        }
-        ("custom-call", _) => {
-            let target = instruction.attribute("custom_call_target").unwrap_or_default().trim_matches('"');
-            if target == "tpu_custom_call" { "Pallas kernel".to_string() } else { target.to_string() }
-        }
-        (opcode, _) => opcode.to_string(),
     }
 }

@@ -5,12 +5,15 @@
 
 mod advice;
 mod collective;
+mod context;
 mod cost;
 mod explain;
 mod hot;
 mod program;
 mod report;
+mod savings;
 mod timeline;
+mod words;
 
 pub use collective::Mesh;
 pub use explain::{Model, Request, devices, explain};

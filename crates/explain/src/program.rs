@@ -6,7 +6,7 @@ use tilewright_bundles::folder;
 use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::{Computation, Forms, Instruction, Module};
 
-use crate::collective;
+use crate::collective::{self, Inner};
 
 /// One instruction that takes time, begins something that runs beside the ops, or waits for its end.
 #[derive(Clone, Debug)]
@@ -25,15 +25,6 @@ pub struct Step<'a> {
     pub begins: Vec<Beside<'a>>,
     /// What it waits for, by name.
     pub ends: Vec<String>,
-}
-
-/// An instruction where it stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Inner<'a> {
-    /// Its computation.
-    pub computation: &'a Computation,
-    /// It.
-    pub instruction: &'a Instruction,
 }
 
 /// Something that runs beside the steps.

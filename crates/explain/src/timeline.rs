@@ -14,10 +14,10 @@ use tilewright_bundles::{Report, parse};
 use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hlo::Array;
 
-use crate::collective::{self, Collective};
+use crate::collective::{self, Collective, Inner};
+use crate::context::Context;
 use crate::cost;
-use crate::explain::Context;
-use crate::program::{Beside, Inner, Item, Program, Step};
+use crate::program::{Beside, Item, Program, Step};
 
 /// What one execution of a step took.
 #[derive(Default)]

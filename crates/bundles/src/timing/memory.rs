@@ -265,3 +265,42 @@ impl Memory {
         out
     }
 }
+
+/// Waits for transfer `id` among those in flight: the cycles, and what is in flight then.
+pub fn wait(params: &Params, flying: &[Background], id: u16) -> (u64, Vec<Background>) {
+    if !params.shared {
+        let cycles = flying.iter().find(|b| b.id == id).map_or(0, Background::alone);
+        return (cycles, flying.iter().filter_map(|b| b.aged(cycles)).collect());
+    }
+    let mut memory = Memory::default();
+    memory.resume(flying);
+    let until = memory.finish_background(id);
+    memory.advance(until);
+    (until.max(0) as u64, memory.pause(until))
+}
+
+#[cfg(test)]
+mod tests {
+    use tilewright_hw::Chip;
+
+    use super::*;
+    use crate::program::Direction;
+    use crate::timing::Model;
+
+    #[test]
+    fn transfers_in_flight_share_the_memory() {
+        for model in [Model::Calibrated, Model::Vendor] {
+            let params = Params::new(Chip::V5e, model, &[]).unwrap();
+            let one = Background::new(&params, 1, Direction::HbmToVmem, 1 << 20);
+            let two = Background { id: 2, ..one };
+            assert_eq!(wait(&params, &[one], 1), (one.alone(), vec![]), "{model:?}");
+            let (cycles, left) = wait(&params, &[one, two], 1);
+            let shared = if model == Model::Calibrated { 2 } else { 1 };
+            let expected = one.after + one.service.div_ceil(256) * shared;
+            assert!(cycles.abs_diff(expected) <= 2, "{model:?}: {cycles} against {expected}");
+            assert!(wait(&params, &left, 2).0 <= 1, "{model:?}: {left:?}");
+            // One that is not in flight is not waited for.
+            assert_eq!(wait(&params, &[one], 3).0, 0);
+        }
+    }
+}
