@@ -125,6 +125,8 @@ pub fn compile(request: &Request<'_>, cache: &Cache) -> Result<Compiled> {
     let child = |xla: String| {
         Isolated::new(request.worker)
             .envs([("LIBTPU_INIT_ARGS", to_folder.join(" ")), ("XLA_FLAGS", xla)])
+            // Its log files go with the scratch folder instead of piling up in the user's.
+            .envs([("TPU_LOG_DIR", scratch.path().display().to_string())])
             .envs(SURROUNDINGS)
             .spawn(&job, request.limit)
     };
