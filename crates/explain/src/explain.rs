@@ -261,7 +261,7 @@ fn frame(program: &Program<'_>, steps: &[(&Step<'_>, &Ran)], machine: &Machine) 
     }
     let cycles = (cycles + since) as f64;
     OpReport {
-        kind: "calls and waits between ops".to_string(),
+        kind: "between ops".to_string(),
         cycles,
         seconds: cycles / machine.facts.clock.value,
         time_is: Some("its bundles, each once a call"),

@@ -202,7 +202,9 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
         ("held back by", Align::Left),
     ];
     let mut table = Table::new(&heads);
-    for op in report.ops.iter().take(top) {
+    // What is hidden costs nothing: it is told of below.
+    let costly: Vec<&OpReport> = report.ops.iter().filter(|o| o.cycles > 0.0).collect();
+    for op in costly.iter().take(top) {
         let times = if op.count > 1 { format!(" ×{}", op.count) } else { String::new() };
         let limiter = match (op.limiter, &op.fault) {
             (_, Some(_)) => "(not simulated)".to_string(),
@@ -211,13 +213,12 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
                 let bound = op.savings.first().is_some_and(|s| s.bound);
                 format!("{l} ({}{})", if bound { "≤ " } else { "" }, units::percent(op.saving))
             }
-            (None, None) if op.cycles == 0.0 => "(hidden)".to_string(),
             (None, None) => "(nothing alone)".to_string(),
         };
         // What the shapes ask for, of what the matrix units are made to do.
         let useful = op.useful_flops.filter(|u| *u > 0.0 && op.flops > *u);
         table.row([
-            format!("  {}{times} {}", op.name, paint.on(Style::Dim, &op.kind)),
+            format!("  {}{times} {}", op.name, paint.on(Style::Dim, brief_kind(op))).trim_end().to_string(),
             units::seconds(op.seconds),
             units::percent(op.share),
             units::percent(op.matrix_fraction),
@@ -228,11 +229,19 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
         ]);
     }
     out += &table.render(output.width(), paint);
-    if report.ops.len() > top {
-        let rest: f64 = report.ops.iter().skip(top).map(|o| o.share).sum();
-        out += &format!("  {} more ops: {}\n", report.ops.len() - top, units::percent(rest));
+    if costly.len() > top {
+        let rest: f64 = costly.iter().skip(top).map(|o| o.share).sum();
+        out += &format!("  {} more ops: {}\n", costly.len() - top, units::percent(rest));
     }
-    out += &remarks(report.ops.get(..top.min(report.ops.len())).unwrap_or(&[]), output);
+    let hidden: Vec<f64> = report.ops.iter().map(|o| o.hidden_seconds).filter(|h| *h > 0.0).collect();
+    if !hidden.is_empty() {
+        out += &format!(
+            "  beside the ops, and hidden by them: {} of {} copies and exchanges\n",
+            units::seconds(hidden.iter().sum()),
+            hidden.len()
+        );
+    }
+    out += &remarks(costly.get(..top.min(costly.len())).unwrap_or(&[]), output);
     for note in &report.notes {
         out += &wrap(&format!("  note: {note}"), output.width()).join("\n    ");
         out += "\n";
@@ -241,6 +250,12 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
         out += &hot(op, output);
     }
     out
+}
+
+/// An op's kind without the word that its name begins with: `fusion.1 of convolution`.
+fn brief_kind(op: &OpReport) -> &str {
+    let (word, rest) = op.kind.split_once(' ').unwrap_or((&op.kind, ""));
+    if op.name.starts_with(word) { rest } else { &op.kind }
 }
 
 /// The hottest bundles of an op.
@@ -279,7 +294,7 @@ fn hot(op: &OpReport, output: Output) -> String {
 }
 
 /// What to change in which ops, the same change said once; then what could not be simulated.
-fn remarks(ops: &[OpReport], output: Output) -> String {
+fn remarks(ops: &[&OpReport], output: Output) -> String {
     let mut changes: Vec<(&str, Vec<String>)> = Vec::new();
     for (op, advice) in ops.iter().flat_map(|op| op.advice.iter().map(move |a| (op, a))) {
         let saves = format!("{} ({})", op.name, units::percent(advice.saving));
