@@ -53,6 +53,10 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
         "vector slots" => {
             "the vector units are the limit: fewer conversions and masks, or work moved to the matrix units"
         }
+        "links between chips" => {
+            "the links between chips are the limit: shard so that less is exchanged, exchange a narrower type, or let the exchange run \
+             beside work that does not need it"
+        }
         "scalar slots" => "addresses and counters are the limit: fewer, larger steps",
         "transcendental slots" => "exp and its like are the limit: fewer of them, or in a narrower type",
         "cross-lane slots" => {

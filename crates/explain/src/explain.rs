@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tilewright_bundles::Report;
 use tilewright_bundles::program::Direction;
 use tilewright_bundles::timing::Params;
-use tilewright_diag::{Diagnostic, Result};
+use tilewright_bundles::{Report, utilization};
+use tilewright_diag::{Diagnostic, Result, Span};
 use tilewright_hw::{Chip, Machine};
 
 use crate::advice;
@@ -41,17 +41,30 @@ pub struct Request<'a> {
 /// Explains a compiled program.
 ///
 /// # Errors
-/// `tpu/dump`, `tpu/hlo`; `explain/unknown-op` where values or a listing of an op are asked for that is none. An op whose
+/// `tpu/dump`, `tpu/hlo`, `tpu/wrong-target`; `explain/unknown-op` and `explain/unknown-operand` where values or a listing of an op are asked for that is none. An op whose
 /// listing cannot be read or run is reported with its fault; the rest stands.
 pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
     let chip = request.mesh.chip;
     let machine = Machine::of(chip)?;
     let program = Program::of(request.files, request.name)?;
+    is_of(chip, request)?;
     let asked = request.listing.into_iter().chain(request.scalars.keys().map(|(op, _)| op.as_str()));
     for op in asked {
         if program.listing(op).is_none() {
             let known = program.ops();
             return Err(Diagnostic::unknown("explain/unknown-op", "op with machine code", op, known));
+        }
+    }
+    for (op, operand) in request.scalars.keys() {
+        let operands = program.module.find(op).map_or(0, |(computation, instruction)| {
+            let given = instruction.operands.iter().filter_map(|o| computation.instruction(o));
+            given.map(|o| o.shape.arrays().len()).sum()
+        });
+        if *operand as usize >= operands {
+            return Err(Diagnostic::request(
+                "explain/unknown-operand",
+                format!("`{op}` has {operands} operands, numbered from 0: none is {operand}"),
+            ));
         }
     }
     let context = Context {
@@ -120,6 +133,39 @@ pub fn explain(request: &Request<'_>) -> Result<TargetReport> {
     })
 }
 
+/// That a dump is of the chip, where its tables of slots say what it is of.
+///
+/// # Errors
+/// `tpu/wrong-target`.
+fn is_of(chip: Chip, request: &Request<'_>) -> Result<()> {
+    const TABLE: &str = "final_hlo-static-per-bundle-utilization.txt";
+    let Some((file, text)) = request.files.iter().find(|(f, _)| f.ends_with(TABLE)) else { return Ok(()) };
+    let table = utilization::parse(text, file)?;
+    let has = |chip: Chip| -> Result<bool> {
+        let slots = &Machine::of(chip)?.slots;
+        let [matmul, matpush, xlu, valu, vpop, eup, vload, _, vstore, _, salu] = table.capacity;
+        let printed = [matmul, matpush, xlu, valu, vpop, eup, vload, vstore, salu];
+        Ok(slots.all().iter().zip(printed).all(|((_, ours), theirs)| ours.whole() == u32::from(theirs)))
+    };
+    if has(chip)? {
+        return Ok(());
+    }
+    let mut fitting = Vec::new();
+    for other in Chip::ALL {
+        if has(other)? {
+            fitting.push(other.target());
+        }
+    }
+    let d = Diagnostic::request("tpu/wrong-target", format!("the dump is not of {}", chip.target()))
+        .at(Span::file(file.clone()))
+        .rule("a bundle of the dump has as many slots of each class as one of the target");
+    Err(if fitting.is_empty() {
+        d
+    } else {
+        d.help(format!("`--target {}`", fitting.join("` or `--target ")))
+    })
+}
+
 /// Devices that the program of a dump is split over.
 ///
 /// # Errors
@@ -150,13 +196,11 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, savings: &Savings, mach
     if let Some(s) = &ran.simulated {
         simulated = s.report.cycles as f64;
         fill(&mut report, &s.report, machine, ran.cycles, times);
-        // Where the links take longer than the core, what the core saves is less of the whole.
-        let part = simulated / ran.cycles.max(1.0);
-        report.savings = savings
-            .get(s)
-            .iter()
-            .map(|s| Saving { cycles: s.cycles * times, share: s.share * part, ..s.clone() })
-            .collect();
+        // Where the links take longer than the core, nothing of the core's saves time.
+        if ran.cycles <= simulated {
+            report.savings =
+                savings.get(s).iter().map(|s| Saving { cycles: s.cycles * times, ..s.clone() }).collect();
+        }
     }
     let on_links = ran.cycles - simulated;
     if ran.exchange.is_some() && on_links > 0.0 {

@@ -49,6 +49,44 @@ fn explained(body: &str, calls: &[&str]) -> TargetReport {
     report
 }
 
+/// As [`explained`], with more files and values; the code of its refusal.
+fn refused(file: (&str, &str), scalars: &BTreeMap<(String, u32), Vec<u32>>) -> &'static str {
+    let body = format!("{E1}  ROOT %r = f32[768,128]{{1,0:T(8,128)}} copy(%e.1)\n");
+    let files: BTreeMap<String, String> = [
+        ("1-TLP-hlo.txt".to_string(), format!("{HEAD}{body}}}\n")),
+        ("2-e.1-01-final_bundles.txt".to_string(), EXP.to_string()),
+        (file.0.to_string(), file.1.to_string()),
+    ]
+    .into();
+    let request = Request {
+        files: &files,
+        name: "by hand",
+        mesh: Mesh { sizes: vec![1, 2, 2, 1], chip: Chip::V5e },
+        model: Model::Calibrated,
+        scalars,
+        listing: None,
+    };
+    explain(&request).map_or_else(|d| d.code, |_| "explained")
+}
+
+#[test]
+fn a_dump_of_another_chip_and_operands_that_are_none_are_refused() {
+    let table = |slots: &str| {
+        format!(
+            "== CAPACTIY:\nMATMUL, MATPUSH, XLU, VALU, VPOP, EUP, VLOAD, VLOAD:FILL, VSTORE, VSTORE:SPILL, SALU\n{slots}\n== UTILIZATION:\n"
+        )
+    };
+    let name = "1-TLP-00-final_hlo-static-per-bundle-utilization.txt";
+    let (v5e, v6e) = (table("4 4 3 4 2 1 3 3 1 1 2"), table("2 2 2 4 2 1 3 3 2 2 2"));
+    let none = BTreeMap::new();
+    assert_eq!(refused((name, &v5e), &none), "explained");
+    assert_eq!(refused((name, &v6e), &none), "tpu/wrong-target");
+    let given = |op: &str, operand| BTreeMap::from([((op.to_string(), operand), vec![1])]);
+    assert_eq!(refused((name, &v5e), &given("e.1", 0)), "explained");
+    assert_eq!(refused((name, &v5e), &given("e.1", 1)), "explain/unknown-operand");
+    assert_eq!(refused((name, &v5e), &given("r", 0)), "explain/unknown-op");
+}
+
 fn op<'r>(report: &'r TargetReport, name: &str) -> &'r OpReport {
     report.ops.iter().find(|o| o.name == name).unwrap_or_else(|| panic!("{name} is missing"))
 }

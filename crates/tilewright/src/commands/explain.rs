@@ -252,10 +252,10 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
     out
 }
 
-/// An op's kind without the word that its name begins with: `fusion.1 of convolution`.
+/// An op's kind without the word that its name says: `fusion.1 of convolution`.
 fn brief_kind(op: &OpReport) -> &str {
     let (word, rest) = op.kind.split_once(' ').unwrap_or((&op.kind, ""));
-    if op.name.starts_with(word) { rest } else { &op.kind }
+    if op.name.contains(word) { rest } else { &op.kind }
 }
 
 /// The hottest bundles of an op.
