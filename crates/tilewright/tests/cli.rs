@@ -419,6 +419,12 @@ fn a_tpu_program_is_explained_on_every_chip() {
         let limiter = op["limiter"].as_str().unwrap();
         assert!(["transfer latency", "HBM bandwidth"].contains(&limiter), "{op}");
     }
+    // A refusal on one target leaves the others' reports.
+    let words = ["explain", file, "--target", "tpu-v5e,tpu7x", "--topology", "v5e:1x1", "--json"];
+    let ran = sandbox.run(&words);
+    let json = ran.json();
+    assert_eq!((ran.status, json["targets"].as_array().unwrap().len()), (2, 1), "{}", ran.stdout);
+    assert_eq!(json["refused"][0]["error"]["code"], "tpu/topology");
     let text = sandbox.run(&["explain", file, "--target", "tpu-v5e"]).stdout;
     assert!(text.contains("estimate") && text.contains("add.1") && text.contains("held back by"), "{text}");
     lines_fit(&text, 110);

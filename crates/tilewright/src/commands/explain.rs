@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 use tilewright::diag::{Diagnostic, Result, Span};
@@ -18,6 +19,15 @@ use crate::render::{Align, Output, Spinner, Style, Table, units, wrap};
 struct Whole<'a> {
     program: &'a str,
     targets: Vec<TargetReport>,
+    /// Targets for which there is no report, where there are some for others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<Refused>,
+}
+
+#[derive(Serialize)]
+struct Refused {
+    target: &'static str,
+    error: Box<Diagnostic>,
 }
 
 /// Explains the program that was asked for on each target.
@@ -25,15 +35,52 @@ pub fn run(args: &ExplainArgs, output: Output) -> Result<Ended> {
     let chips = args.target.iter().map(|t| chip(t)).collect::<Result<Vec<_>>>()?;
     let scalars = scalars(&args.scalars)?;
     let program = Program::read(args)?;
-    let targets: Vec<TargetReport> = chips
-        .into_iter()
-        .map(|chip| program.explained(chip, args, &scalars, output))
-        .collect::<Result<_>>()?;
-    let whole = Whole { program: &args.program, targets };
+    let done = two_at_once(&chips, |chip| program.explained(chip, args, &scalars, output));
+    let (mut targets, mut refused) = (Vec::new(), Vec::new());
+    for (chip, result) in chips.iter().zip(done) {
+        match result {
+            Ok(report) => targets.push(report),
+            Err(error) => refused.push(Refused { target: chip.target(), error }),
+        }
+    }
+    // What is refused on every target is refused.
+    if targets.is_empty() && !refused.is_empty() {
+        return Err(refused.remove(0).error);
+    }
+    let status = refused.first().map(|r| r.error.class.exit_status());
+    let whole = Whole { program: &args.program, targets, refused };
     output.result(&whole, || {
-        whole.targets.iter().map(|t| text(t, args.top, output)).collect::<Vec<_>>().join("\n")
+        let refused = whole.refused.iter().map(|r| format!("{}: not explained\n{}\n", r.target, r.error));
+        whole.targets.iter().map(|t| text(t, args.top, output)).chain(refused).collect::<Vec<_>>().join("\n")
     })?;
-    Ok(Ended::Held)
+    Ok(status.map_or(Ended::Held, |s| Ended::Status(u8::try_from(s).unwrap_or(1))))
+}
+
+/// What `work` gives for each chip, two chips at a time: a compilation keeps one CPU busy and a few gigabytes.
+fn two_at_once(
+    chips: &[Chip],
+    work: impl Fn(Chip) -> Result<TargetReport> + Sync,
+) -> Vec<Result<TargetReport>> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chip) = chips.get(place) else { return done };
+            done.push((place, work(*chip)));
+        }
+    };
+    let mut done: Vec<(usize, Result<TargetReport>)> = std::thread::scope(|scope| {
+        let other = scope.spawn(&worker);
+        let mut done = worker();
+        match other.join() {
+            Ok(more) => done.extend(more),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        done
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// `OP:OPERAND=N,…`, each a whole number of 32 bits.
