@@ -1,6 +1,6 @@
 //! What to change, from what holds an op back and from its shapes.
 
-use tilewright_hlo::{Array, Computation, Instruction, Module};
+use tilewright_hlo::{Array, Computation, Instruction, Shape};
 
 use crate::report::{Advice, OpReport, Saving};
 
@@ -36,7 +36,7 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
         "transcendental latency" => {
             "exp and its like are waited for: more independent work in the loop body, such as two rows at once"
         }
-        "matrix units" => "the matrix units are busy: only fewer or narrower multiplications help",
+        "matrix units" => "the matrix units hold it up: only fewer or narrower multiplications help",
         "matrix results" => {
             "the code waits for matrix results: more rows for each set of weights, so that results of one meet the work of the next"
         }
@@ -47,8 +47,8 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
             "all load slots are taken: keep accumulators in registers over more of the sum, or load wider types"
         }
         "store slots" => {
-            "all store slots are taken: accumulators travel through memory in each step; a larger block of the summed dimension \
-             writes them less often"
+            "the store slots are the limit: write less often (a larger block of a summed dimension writes its accumulator less often), \
+             or avoid the copy"
         }
         "vector slots" => {
             "the vector units are the limit: fewer conversions and masks, or work moved to the matrix units"
@@ -68,13 +68,15 @@ pub fn of_limiter(limiter: &Saving) -> Option<Advice> {
 }
 
 /// Matrix work that nobody asked for: padding, and products that are made more than once.
-pub fn of_waste(op: &OpReport) -> Option<Advice> {
+pub fn of_waste(op: &OpReport, side: f64) -> Option<Advice> {
     let useful = op.useful_flops.filter(|u| *u > 0.0)?;
     let waste = 1.0 - useful / op.flops.max(1.0);
-    let saving = waste * op.matrix_fraction;
+    // No part of the matrix work saves more than all of it.
+    let all = op.savings.iter().find(|s| s.of == "matrix units").map_or(1.0, |s| s.share);
+    let saving = (waste * op.matrix_fraction).min(all);
     (waste > WORTH_SAYING && saving > 0.01).then(|| Advice {
         text: format!(
-            "the matrix units do {:.2} times what the shapes ask for: pad less (sizes that are multiples of the unit's side), or \
+            "the matrix units do {:.2} times what the shapes ask for: pad less (sizes that are multiples of the unit's {side}), or \
              let no product be made twice",
             op.flops / useful
         ),
@@ -82,22 +84,24 @@ pub fn of_waste(op: &OpReport) -> Option<Advice> {
     })
 }
 
-/// The dimension whose padding wastes most, among an op's operands and its result.
-pub fn of_padding(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<Advice> {
+/// The array whose padding wastes most of what an op moves, among its operands and its result: `hbm` is the share of the
+/// op's time in which the memory is busy.
+pub fn of_padding(computation: &Computation, instruction: &Instruction, hbm: f64) -> Option<Advice> {
     let operands = instruction.operands.iter().filter_map(|o| computation.instruction(o));
-    let inner = instruction.called("calls").and_then(|c| module.computation(c));
-    let products = inner.into_iter().flat_map(|c| {
-        let product = c.instructions.iter().filter(|i| ["dot", "convolution"].contains(&i.opcode.as_str()));
-        product.flat_map(move |p| p.operands.iter().filter_map(|o| c.instruction(o)).chain([p]))
-    });
-    let arrays = operands.chain([instruction]).chain(products).flat_map(|i| i.shape.arrays());
-    let (share, dim, size, padded) = arrays.filter_map(waste).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Advice {
+    let arrays: Vec<&Array> = operands.chain([instruction]).flat_map(|i| i.shape.arrays()).collect();
+    let all: usize = arrays.iter().map(|a| a.padded_bytes()).sum();
+    let wasted = |a: &Array| (a.padded_bytes() - a.bytes().min(a.padded_bytes())) as f64 / all.max(1) as f64;
+    let worst = arrays.into_iter().max_by(|a, b| wasted(a).total_cmp(&wasted(b)))?;
+    let (_, dim, size, padded) = waste(worst)?;
+    let share = wasted(worst);
+    (share > WORTH_SAYING).then(|| Advice {
         text: format!(
-            "dimension {dim} of {size} is padded to {padded} by the layout: {:.0} % of what is moved and computed there is padding",
+            "dimension {dim} (of size {size}) of {} is padded to {padded} by its layout: {:.0} % of the bytes that are moved are that \
+             padding",
+            Shape::Array(worst.clone()),
             share * 100.0
         ),
-        saving: share,
+        saving: share * hbm,
     })
 }
 
@@ -133,11 +137,13 @@ ENTRY %main (a: bf16[64,2048,96]) -> bf16[64,2048,96] {
 }
 ";
         let module = tilewright_hlo::parse(text, "t").unwrap();
-        let advice = of_padding(&module, module.entry(), module.entry().root()).unwrap();
-        assert!(advice.text.starts_with("dimension 2 of 96 is padded to 128"), "{}", advice.text);
-        assert_eq!(advice.saving, 0.25);
+        let advice = of_padding(module.entry(), module.entry().root(), 0.5).unwrap();
+        let says = "dimension 2 (of size 96) of bf16[64,2048,96] is padded to 128 by its layout: 12 %";
+        assert!(advice.text.starts_with(says), "{}", advice.text);
+        // A quarter of one of two arrays of the same size, half of the time.
+        assert_eq!(advice.saving, 0.0625);
         let whole = text.replace("96", "128");
         let module = tilewright_hlo::parse(&whole, "t").unwrap();
-        assert!(of_padding(&module, module.entry(), module.entry().root()).is_none());
+        assert!(of_padding(module.entry(), module.entry().root(), 0.5).is_none());
     }
 }

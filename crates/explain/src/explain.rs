@@ -202,8 +202,10 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, savings: &Savings, mach
                 savings.get(s).iter().map(|s| Saving { cycles: s.cycles * times, ..s.clone() }).collect();
         }
     }
-    let on_links = ran.cycles - simulated;
-    if ran.exchange.is_some() && on_links > 0.0 {
+    // Without the links the core's own bundles are left: its waits are for the links.
+    let core = ran.simulated.as_ref().map_or(0.0, |s| s.report.issue_cycles as f64);
+    let on_links = ran.cycles - core;
+    if ran.exchange.is_some() && ran.cycles > simulated {
         let share = on_links / ran.cycles;
         report.savings.push(Saving {
             of: "links between chips",
@@ -217,8 +219,8 @@ fn op(program: &Program<'_>, step: &Step<'_>, ran: &Ran, savings: &Savings, mach
         (report.limiter, report.saving) = (Some(most.of), most.share);
         report.advice.extend(advice::of_limiter(most));
     }
-    report.advice.extend(advice::of_waste(&report));
-    report.advice.extend(advice::of_padding(&program.module, step.computation, instruction));
+    report.advice.extend(advice::of_waste(&report, machine.facts.mxu_size.value));
+    report.advice.extend(advice::of_padding(step.computation, instruction, report.hbm_fraction));
     report
 }
 
@@ -252,6 +254,9 @@ fn beside(program: &Program<'_>, step: &Step<'_>, ended: &Ended, machine: &Machi
         seconds: cycles / machine.facts.clock.value,
         hidden_seconds: ended.hidden * times / machine.facts.clock.value,
         hbm_bytes: bytes * times,
+        hbm_fraction: bytes
+            / machine.facts.hbm_bandwidth.value
+            / ((ended.cycles + ended.hidden) / machine.facts.clock.value).max(1e-15),
         limiter: costs.then_some(of),
         saving: if costs { 1.0 } else { 0.0 },
         advice: advice::of_limiter(&saving).filter(|_| costs).into_iter().collect(),

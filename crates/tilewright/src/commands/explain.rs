@@ -71,7 +71,7 @@ fn two_at_once(
         }
     };
     let mut done: Vec<(usize, Result<TargetReport>)> = std::thread::scope(|scope| {
-        let other = scope.spawn(&worker);
+        let other = scope.spawn(worker);
         let mut done = worker();
         match other.join() {
             Ok(more) => done.extend(more),
@@ -232,10 +232,11 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
     let paint = output.paint();
     let clock = report.clock.hz / 1e9;
     let mut out = output.heading(&format!(
-        "{}: {:.0} cycles, {} (estimate, model `{}`, {clock:.2} GHz)",
+        "{}: {:.0} cycles, {}{} (estimate, model `{}`, {clock:.2} GHz)",
         report.target,
         report.cycles,
         units::seconds(report.seconds),
+        if report.devices > 1 { format!(" on each of {} devices", report.devices) } else { String::new() },
         report.model,
     ));
     let heads = [
@@ -263,13 +264,17 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
             (None, None) => "(nothing alone)".to_string(),
         };
         // What the shapes ask for, of what the matrix units are made to do.
-        let useful = op.useful_flops.filter(|u| *u > 0.0 && op.flops > *u);
+        let useful = match op.useful_flops {
+            _ if op.flops == 0.0 => String::new(),
+            Some(useful) => units::percent((useful / op.flops).min(1.0)),
+            None => "?".to_string(),
+        };
         table.row([
             format!("  {}{times} {}", op.name, paint.on(Style::Dim, brief_kind(op))).trim_end().to_string(),
             units::seconds(op.seconds),
             units::percent(op.share),
             units::percent(op.matrix_fraction),
-            useful.map_or(String::new(), |u| units::percent(u / op.flops)),
+            useful,
             units::percent(op.hbm_fraction),
             op.spills.to_string(),
             limiter,
@@ -283,7 +288,7 @@ pub fn text(report: &TargetReport, top: usize, output: Output) -> String {
     let hidden: Vec<f64> = report.ops.iter().map(|o| o.hidden_seconds).filter(|h| *h > 0.0).collect();
     if !hidden.is_empty() {
         out += &format!(
-            "  beside the ops, and hidden by them: {} of {} copies and exchanges\n",
+            "  hidden beside the ops: {} (copies and exchanges: {})\n",
             units::seconds(hidden.iter().sum()),
             hidden.len()
         );
@@ -340,10 +345,17 @@ fn hot(op: &OpReport, output: Output) -> String {
     out
 }
 
+/// Advice that saves less of the program is in the JSON alone.
+const WORTH_SAYING: f64 = 0.002;
+
 /// What to change in which ops, the same change said once; then what could not be simulated.
 fn remarks(ops: &[&OpReport], output: Output) -> String {
     let mut changes: Vec<(&str, Vec<String>)> = Vec::new();
-    for (op, advice) in ops.iter().flat_map(|op| op.advice.iter().map(move |a| (op, a))) {
+    let all = ops.iter().flat_map(|op| op.advice.iter().map(move |a| (op, a)));
+    // What saves most of the program first; what saves next to nothing of it not at all.
+    let mut all: Vec<_> = all.filter(|(op, a)| op.share * a.saving >= WORTH_SAYING).collect();
+    all.sort_by(|(a, x), (b, y)| (b.share * y.saving).total_cmp(&(a.share * x.saving)));
+    for (op, advice) in all {
         let saves = format!("{} ({})", op.name, units::percent(advice.saving));
         match changes.iter_mut().find(|(text, _)| *text == advice.text) {
             Some((_, names)) => names.push(saves),
